@@ -56,7 +56,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "schema" -d 'Wri
 complete -c lodestone -n "__fish_lodestone_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l on -d 'Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of this size each in the current directory, image:DIRECTORY:SIZE, or block devices by commas, which --overwrite must name too' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stack -d 'The stacks to make, by commas, each from its lowest layer to its filesystem: ext4, luks+btrfs, \'raid1(luks)+xfs\', \'btrfs(compress=zstd:1)\'; `lodestone stack kinds` lists what they can be made of' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l makings -d 'Make each stack so many times, each time elsewhere, and measure these in turn: verdicts then allow for the luck of one making' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l makings -d 'Make each stack so many times, each time elsewhere, and measure these in turn: verdicts then allow for the luck of one making [default: 4 on disks that may rotate, whose regions are not equally fast, else 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l precondition -d 'What is done with each device or image first [default: discard where all disks can, else none]' -r -f -a "none\t'Nothing'
 discard\t'What it had is discarded: flash is as if new'
 write-once\t'It is written with random data'
@@ -425,7 +425,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fis
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l on -d 'Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l stack -d 'The stacks, by commas' -r
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l makings -d 'Make each stack so many times, each time elsewhere, and measure these in turn: verdicts then allow for the luck of one making' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l makings -d 'Make each stack so many times, each time elsewhere, and measure these in turn: verdicts then allow for the luck of one making [default: 4 on disks that may rotate, whose regions are not equally fast, else 1]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l precondition -d 'What is done with each device or image first [default: discard where all disks can, else none]' -r -f -a "none\t'Nothing'
 discard\t'What it had is discarded: flash is as if new'
 write-once\t'It is written with random data'

@@ -22,7 +22,7 @@ IN_IMAGES = [
 ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs,btrfs-raid1,iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),ntfs,vfat"
 
 # NTFS shows its directories as writable by all users; root needs permission to measure in such a directory.
-SHORT = "--quiet --no-report --telemetry off --rw randrw --bs 4k --size 8M --ramp 0s --settle 0s --allow-unsafe-directory"
+SHORT = "--makings 1 --quiet --no-report --telemetry off --rw randrw --bs 4k --size 8M --ramp 0s --settle 0s --allow-unsafe-directory"
 
 # All that a stack can leave: devices of the kernel, mounts, journals, images, what the programs keep.
 STATE = """
@@ -121,7 +121,7 @@ def zones(lab):
         disk = "$(readlink -f /dev/mapper/zoned)"
         run = f"lodestone run --on {disk} --stack 'ext4,ext4(relatime)' --overwrite {disk} --quiet --no-report --json --settle 0s"
         work = "--rw randread --bs 4k --iodepth 8 --size 16M --runtime 1s --ramp 200ms"
-        once = machine.run(f"{run} {work} --rounds 6").json()
+        once = machine.run(f"{run} {work} --makings 1 --rounds 6").json()
         verdicts = {c["verdict"] for c in once["comparisons"] if c["metric"] == "bandwidth"}
         lab.equal("made once, the one in the slower half is called slower", verdicts, {"slower"}, once["comparisons"])
         result = machine.run(f"{run} {work} --makings 4 --rounds 16")
@@ -148,7 +148,7 @@ def known_cost(lab):
         rates = [float(word) * 2**20 for word in machine.sh(benchmark).replace("MiB/s", "").split()[2:]]
         run = "lodestone run --on /dev/sda --stack 'ext4,luks(cipher=serpent-xts-plain64,sector=4096)+ext4' --overwrite /dev/sda"
         for kind, rate in (("write", rates[0]), ("read", rates[1])):
-            work = f"--rw {kind} --bs 256k --size 24M --ops 48 --runtime none --rounds 3 --ramp 0s --settle 0s --quiet --no-report --json"
+            work = f"--rw {kind} --bs 256k --size 24M --ops 48 --runtime none --rounds 3 --ramp 0s --settle 0s --quiet --no-report --makings 1 --json"
             result = machine.run(f"{run} {work}")
             lab.equal(f"{kind}: a run succeeds", result.code, 0, result.err)
             told = result.json()

@@ -54,6 +54,7 @@ pub use identity::identify;
 pub use inventory::{inventory, inventory_of};
 pub use limits::{is_root, page_bytes, raise_limits};
 pub use machine::{clock_source, trusts_the_counter};
+pub use stack::measure_ciphers;
 pub use target::TargetError;
 
 /// Where the kernel's trees are mounted.

@@ -87,6 +87,8 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Time that the kernel has to end a killed program, and a reader to deliver what it has read. Tests wait longer,
 /// because they also run on busy machines.
 const LAST_GRACE: Duration = if cfg!(test) { Duration::from_secs(60) } else { GRACE };
+/// How long a step that makes something may go on after an interruption: one that is ended in the middle can leave locks behind.
+const STEP_GRACE: Duration = if cfg!(test) { Duration::from_secs(60) } else { GRACE };
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +210,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 }
 
 fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBool, is_all: bool) -> End {
+    let mut interrupted = None;
+    let grace = if is_all { Duration::ZERO } else { STEP_GRACE };
     let why = loop {
+        if interrupt.load(Ordering::Relaxed) {
+            interrupted.get_or_insert_with(Instant::now);
+        }
         match child.try_wait() {
             Ok(Some(status)) => {
                 if is_all {
@@ -217,7 +224,7 @@ fn await_end(child: &mut Child, group: Pid, until: Instant, interrupt: &AtomicBo
                 }
                 return ended(status);
             }
-            _ if interrupt.load(Ordering::Relaxed) => break End::Interrupted,
+            _ if interrupted.is_some_and(|since| since.elapsed() >= grace) => break End::Interrupted,
             _ if Instant::now() >= until => break End::TookTooLong,
             _ => thread::sleep(CHECK_PERIOD),
         }
@@ -296,6 +303,18 @@ mod tests {
         let none: [&str; 0] = [];
         let ran = run(&path, &none, &directory, LONG, &AtomicBool::new(false)).unwrap();
         assert_eq!((ran.stdout.len() as u64, ran.end), (LONGEST_REPORT, End::Exited(0)));
+    }
+
+    #[test]
+    fn what_was_interrupted_ends_at_once_or_what_it_does() {
+        let (_tree, directory, path) = script("sleep $2; echo done >\"$1\"");
+        let place = directory.join("made");
+        let args = |seconds| [place.to_str().unwrap(), seconds];
+        let interrupt = AtomicBool::new(true);
+        let ran = run(&path, &args("600"), &directory, LONG, &interrupt).unwrap();
+        assert_eq!((ran.end, place.exists()), (End::Interrupted, false));
+        let ran = run_to_its_end(&path, &args("0.2"), LONG, &interrupt, Stdio::null()).unwrap();
+        assert_eq!((ran.end, place.exists()), (End::Exited(0), true));
     }
 
     #[test]

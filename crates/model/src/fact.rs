@@ -153,6 +153,10 @@ facts! {
     DEGRADED = "degraded": public, absent_is_no;
     /// The cipher of an encrypted layer, such as `aes-xts-plain64`.
     CIPHER = "cipher": public;
+    /// Bytes per second that one processor core encrypts with that cipher in memory, by `cryptsetup benchmark`. A whole number.
+    ENCRYPTION_RATE = "encryption rate": public, fleeting;
+    /// The same of decrypting.
+    DECRYPTION_RATE = "decryption rate": public, fleeting;
     /// The scheduler in use.
     SCHEDULER = "scheduler": public;
     /// `write back` or `write through`.

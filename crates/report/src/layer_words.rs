@@ -6,7 +6,7 @@ use model::units::ExactSize;
 use model::{Layer, LayerKind, fact};
 
 use crate::document::Tone;
-use crate::figures::{Units, display_bytes};
+use crate::figures::{Units, display_bytes, display_rate};
 
 /// A few words that stay on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +134,11 @@ impl Words<'_> {
         let key =
             self.number(fact::KEY_BITS).map_or_else(String::new, |bits| format!(", key of {bits} bits"));
         self.say(self.get(fact::CIPHER).map(|cipher| format!("{cipher}{key}")));
+        let rates = self.number(fact::ENCRYPTION_RATE).zip(self.number(fact::DECRYPTION_RATE));
+        self.say(rates.map(|(encrypts, decrypts)| {
+            let rate = |bytes: u64| display_rate(bytes as f64, self.units);
+            format!("a core encrypts {} and decrypts {} in memory", rate(encrypts), rate(decrypts))
+        }));
         self.say(self.exact(fact::CRYPT_SECTOR).map(|sector| format!("sectors of {sector}")));
         self.say(self.get(fact::ENCRYPTION_OPTIONS).map(|options| options.replace(',', ", ")));
         self.discards();

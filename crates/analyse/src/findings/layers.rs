@@ -3,7 +3,7 @@
 use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Verdict, fact};
 
 use super::context::Ended;
-use super::words::list;
+use super::words::{list, rate};
 use super::{Rule, RuleContext, evidence, total};
 use crate::costs::Cost;
 use crate::stats::{mean_and_deviation, t_quantile};
@@ -84,6 +84,15 @@ pub(super) fn layer_cost(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
     context.costs.iter().filter_map(finding).collect()
 }
 
+/// The cipher of a target's encrypted layer, and the bytes per second that a core encrypts and decrypts with it in memory.
+fn cipher_of(target: &Target) -> Option<(&str, f64, f64)> {
+    target.stack.iter().find_map(|layer| {
+        let get = |name: &str| layer.facts.get(name);
+        let bytes = |name: &str| get(name)?.parse().ok();
+        Some((get(fact::CIPHER)?.as_str(), bytes(fact::ENCRYPTION_RATE)?, bytes(fact::DECRYPTION_RATE)?))
+    })
+}
+
 fn cost(
     rule: &Rule,
     context: &RuleContext<'_>,
@@ -130,6 +139,16 @@ fn cost(
             ));
         }
     }
+    if let Some((cipher, encrypts, decrypts)) = cipher_of(target).filter(|_| cipher_of(plain).is_none()) {
+        let in_words = |bytes: f64| rate(context.units, bytes);
+        message.push_str(&format!(
+            "; in memory, one core encrypts {} and decrypts {} with {cipher}",
+            in_words(encrypts),
+            in_words(decrypts)
+        ));
+        figures.push(evidence(format!("encryption with {cipher} in memory, one core"), encrypts, "B/s"));
+        figures.push(evidence(format!("decryption with {cipher} in memory, one core"), decrypts, "B/s"));
+    }
     let effect = largest.first().map_or(0.0, |c| 1.0 - c.ratio.value.min(c.ratio.value.recip()));
     let about = Subject { target: Some(target.name.clone()), step: None };
     rule.finding(Severity::Info, about, message, figures).changing(effect)
@@ -155,4 +174,28 @@ pub(super) fn served_here(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding
     let figures = vec![evidence("targets that this machine serves".to_owned(), names.len() as f64, "1")];
     // How much is not known.
     vec![rule.finding(Severity::Info, Subject::default(), message, figures).changing(0.3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cipher_is_told_with_what_it_does_in_memory() {
+        let layer = |facts: &[(&str, &str)]| Layer {
+            level: 1,
+            kind: LayerKind::Crypt,
+            name: "dm-0".to_owned(),
+            device: None,
+            facts: facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        };
+        let mut target =
+            crate::measure::tests::run(crate::measure::tests::workload()).started.targets.remove(0);
+        let cipher = (fact::CIPHER, "aes-xts-plain64");
+        target.stack = vec![layer(&[cipher])];
+        assert_eq!(cipher_of(&target), None, "its rates are not known");
+        let rates = [(fact::ENCRYPTION_RATE, "1981808640"), (fact::DECRYPTION_RATE, "1985478656")];
+        target.stack.push(layer(&[cipher, rates[0], rates[1]]));
+        assert_eq!(cipher_of(&target), Some(("aes-xts-plain64", 1_981_808_640.0, 1_985_478_656.0)));
+    }
 }

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 use model::{Layer, LayerKind, fact};
 
+pub use crypt::measure_ciphers;
+
 use crate::mounts::{Mount, device_number, mount_of, mounts};
 use crate::routes::is_own;
 use crate::{Roots, read_line};

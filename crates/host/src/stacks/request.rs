@@ -68,6 +68,8 @@ pub struct Disk {
     pub bytes: u64,
     /// True if it can discard; false before [`Request::located`].
     pub discards: bool,
+    /// True if the kernel says that it rotates, as it does of many that do not; false before [`Request::located`].
+    pub rotates: bool,
 }
 
 /// One stack.
@@ -183,7 +185,24 @@ impl Request {
         Ok(self)
     }
 
-    fn is_large_enough(&self) -> Result<(), RequestError> {
+    /// How often each stack is made if the user does not say: where one region of a disk may be faster than another, so often that
+    /// the region is not taken for the stack, as far as the regions stay large.
+    pub fn fitting_makings(&self) -> u32 {
+        const ENOUGH: u32 = 4;
+        /// Smaller regions hold little more than what a cache in the disk does.
+        const LARGE: u64 = 1 << 30;
+        if self.stacks.len() < 2 || !self.disks().iter().any(|disk| disk.rotates) {
+            return 1;
+        }
+        let all = self.bytes() * u64::from(self.makings);
+        u32::try_from(all / LARGE).unwrap_or(ENOUGH).clamp(1, ENOUGH)
+    }
+
+    /// Checks that each stack fits into its images or regions.
+    ///
+    /// # Errors
+    /// One does not.
+    pub fn is_large_enough(&self) -> Result<(), RequestError> {
         let bytes = self.bytes();
         for stack in &self.stacks {
             let least = stack.kinds().map(|kind| kind.least_bytes).sum();
@@ -256,7 +275,6 @@ impl Request {
             }
         };
         let request = Self { ground, ..self };
-        request.is_large_enough()?;
         if request.wanted == Some(Precondition::Discard) {
             if let Ground::Images { .. } = request.ground {
                 let why = "--precondition discard: this would give an image's blocks back to its filesystem; use write-once";
@@ -341,13 +359,15 @@ fn located(path: &Path) -> Result<Disk, StackError> {
     if kind != model::TargetKind::BlockDevice {
         return Err(failed("it is not a block device; write image:SIZE for image files".to_owned()));
     }
-    let queue = |place: &str| {
-        let name = path.file_name().unwrap_or_default();
-        crate::read_line(Path::new("/sys/class/block").join(name).join(place).join("discard_max_bytes"))
+    let queue_of = |attribute: &str| {
+        let device = Path::new("/sys/class/block").join(path.file_name().unwrap_or_default());
+        let at = |place: &str| crate::read_line(device.join(place).join(attribute));
+        // That of a partition is its disk's.
+        at("queue").or_else(|| at("../queue"))
     };
-    // That of a partition is its disk's.
-    let discards = queue("queue").or_else(|| queue("../queue")).is_some_and(|bytes| bytes != "0");
-    Ok(Disk { path, bytes, discards })
+    let discards = queue_of("discard_max_bytes").is_some_and(|bytes| bytes != "0");
+    let rotates = queue_of("rotational").is_some_and(|rotates| rotates != "0");
+    Ok(Disk { path, bytes, discards, rotates })
 }
 
 /// Where stacks are made.
@@ -369,7 +389,10 @@ fn ground(on: &str, here: &Path) -> Result<Ground, String> {
         );
     }
     Ok(Ground::Disks(
-        paths.into_iter().map(|path| Disk { path: path.into(), bytes: 0, discards: false }).collect(),
+        paths
+            .into_iter()
+            .map(|path| Disk { path: path.into(), bytes: 0, discards: false, rotates: false })
+            .collect(),
     ))
 }
 
@@ -624,6 +647,26 @@ mod tests {
         }
         // An equal part of the smallest, in steps of 4 MiB, without both ends.
         assert_eq!(request.bytes(), 1020 << 20);
+    }
+
+    #[test]
+    fn where_regions_differ_stacks_are_made_several_times_as_far_as_these_stay_large() {
+        let mut request = parse("/dev/sdb,/dev/sdc", "ext4,raid0+ext4").unwrap();
+        let mut fitting = |gib: u64, rotates: bool| {
+            let Ground::Disks(disks) = &mut request.ground else { panic!("disks") };
+            disks.iter_mut().for_each(|disk| disk.bytes = (gib << 30) + 2 * END);
+            disks[1].rotates = rotates;
+            request.fitting_makings()
+        };
+        assert_eq!(
+            [fitting(500, true), fitting(6, true), fitting(1, true), fitting(500, false)],
+            [4, 3, 1, 1]
+        );
+        let mut alone = parse("/dev/sdb", "ext4").unwrap();
+        let Ground::Disks(disks) = &mut alone.ground else { panic!("disks") };
+        (disks[0].bytes, disks[0].rotates) = (500 << 30, true);
+        assert_eq!(alone.fitting_makings(), 1, "it is compared with nothing");
+        assert_eq!(parse("image:400G", "ext4,xfs").unwrap().fitting_makings(), 1);
     }
 
     #[test]

@@ -12,9 +12,10 @@ pub struct Making {
     pub with_layers: bool,
 
     /// Make each stack so many times, each time elsewhere, and measure these in turn: verdicts then allow for the luck of one making
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1, requires = "stack", help_heading = STACKS)]
+    /// [default: 4 on disks that may rotate, whose regions are not equally fast, else 1]
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "stack", help_heading = STACKS)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub makings: u32,
+    pub makings: Option<u32>,
 
     /// What is done with each device or image first [default: discard where all disks can, else none]
     #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", requires = "stack", help_heading = STACKS)]

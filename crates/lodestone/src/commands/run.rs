@@ -99,6 +99,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     if args.dry_run {
         return show_dry_run(args, &roots, &resolved, &targets, &engines, &source);
     }
+    host::measure_ciphers(&roots, &mut targets);
     let store = store(cli)?;
     let stacks = made.as_ref().map(|(stacks, _)| *stacks);
     let interrupt = made.map_or_else(watch, |(_, interrupt)| Ok(interrupt))?;

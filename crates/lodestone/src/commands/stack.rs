@@ -42,14 +42,16 @@ pub(super) fn request(on: &str, stacks: &str, making: Making) -> Result<Request,
     if making.with_layers {
         request = request.with_layers().map_err(Failure::usage)?;
     }
-    request.makings = making.makings;
     request.wanted = making.precondition.map(|word| match word {
         PreconditionWord::None => Precondition::None,
         PreconditionWord::Discard => Precondition::Discard,
         PreconditionWord::WriteOnce => Precondition::WriteOnce,
         PreconditionWord::WriteTwice => Precondition::WriteTwice,
     });
-    request.located().map_err(Failure::usage)
+    let mut request = request.located().map_err(Failure::usage)?;
+    request.makings = making.makings.unwrap_or_else(|| request.fitting_makings());
+    request.is_large_enough().map_err(Failure::usage)?;
+    Ok(request)
 }
 
 /// A failure to make or remove stacks, with what to do about what is left.
@@ -100,7 +102,11 @@ pub(super) fn leave(cli: &Cli, stacks: Stacks) -> Result<(), StackError> {
 /// What is made, and where.
 pub(super) fn announcement(request: &Request) -> String {
     let stacks: Vec<&str> = request.stacks.iter().map(|stack| stack.name.as_str()).collect();
-    format!("making {} {}", stacks.join(", "), place(request))
+    let times = match request.makings {
+        1 => String::new(),
+        times => format!(", {times} times each (--makings)"),
+    };
+    format!("making {} {}{times}", stacks.join(", "), place(request))
 }
 
 fn place(request: &Request) -> String {
