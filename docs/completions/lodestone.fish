@@ -150,6 +150,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l units -d 'Un
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l by-region -d 'Measure what the regions of a disk are worth: one stack, made 8 times from its beginning to its end, or as --makings says'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l leave -d 'Leave the stacks as they stand, until `lodestone stack destroy` removes them'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
@@ -438,6 +439,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_se
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l by-region -d 'Measure what the regions of a disk are worth: one stack, made 8 times from its beginning to its end, or as --makings says'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'After an error, print the errors that caused it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Do not show progress'

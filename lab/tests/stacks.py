@@ -3,6 +3,7 @@ between, afterwards nothing of them is left, and other disks are as before."""
 
 import os
 import random
+import re
 
 from machine import Disk
 
@@ -131,6 +132,9 @@ def zones(lab):
         lab.check("made four times, they are the same or undecided", verdicts <= {"same", "undecided"}, several["comparisons"])
         rules = {finding["rule"] for finding in several["findings"]}
         lab.check("the finding about the makings speaks", "makings-differ" in rules, several["findings"])
+        shown = machine.run(f"lodestone run --on {disk} --overwrite {disk} --stack ext4 --by-region {work} --rounds 8 --quiet --no-report --settle 0s")
+        lab.equal("a run by region succeeds", shown.code, 0, shown.err)
+        lab.check("it has a figure of each region", re.search(r"depth 8( +[78]\d\d IOPS){4}( +[34]\d\d IOPS){4}", shown.out), shown.out)
 
 
 def known_cost(lab):

@@ -51,7 +51,7 @@ pub use ratio::Pairing;
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
 pub use score::{PiFigures, pi_score};
 pub use stalls::{Loss, exposure};
-pub use stats::{Estimator, mean_with_t_interval};
+pub use stats::{Estimator, mean_with_t_interval, means_of_makings};
 pub use steady::{SteadyState, steady_state};
 pub use stopping::{Aims, settled};
 pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};

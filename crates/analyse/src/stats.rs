@@ -150,13 +150,18 @@ pub(crate) fn by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
     if makings <= 1 {
         return without_rounds(values);
     }
+    means_of_makings(values, makings).into_values().collect()
+}
+
+/// The mean of the rounds' values of each making of a target, by its number from 0; `values` has the number of each round.
+pub fn means_of_makings(values: &[(u32, f64)], makings: u32) -> BTreeMap<u32, f64> {
     // A log can say any number.
     let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for (round, value) in values {
-        let (sum, n) = sums.entry(round % makings).or_default();
+        let (sum, n) = sums.entry(round % makings.max(1)).or_default();
         (*sum, *n) = (*sum + value, *n + 1.0);
     }
-    sums.into_values().map(|(sum, n)| sum / n).collect()
+    sums.into_iter().map(|(making, (sum, n))| (making, sum / n)).collect()
 }
 
 /// The quantile `p` of Student's t distribution with `freedom` degrees of freedom.

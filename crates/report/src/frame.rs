@@ -1,7 +1,9 @@
 //! The figures behind every table: what each target did in each operation of each step, how it differs from the baseline, and
 //! where each figure is from.
 
-use analyse::{Analysis, Modes, RepeatDiagnostics, headline, headline_operations};
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Modes, RepeatDiagnostics, headline, headline_operations, means_of_makings};
 use model::{
     Comparison, Measurement, MeasurementKey, Metric, Operation, Pattern, RepeatOutcome, Run, Step, Units,
     Verdict,
@@ -9,8 +11,8 @@ use model::{
 
 use crate::document::{Cell, Provenance, Tone};
 use crate::figures::{
-    display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios, display_score,
-    with_one_unit,
+    display_iops, display_metric, display_ns, display_percent, display_rate, display_ratio, display_ratios,
+    display_score, with_one_unit,
 };
 use crate::view::{ComparedRuns, RunView};
 use crate::words::figure_name;
@@ -254,6 +256,28 @@ impl<'a> FrameStep<'_, 'a> {
             Some(Metric::Score) => score(),
             Some(latency) if latency.unit() == "ns" => self.cell(target, operation, latency, display_ns),
             _ => bandwidth,
+        }
+    }
+
+    /// The headline figure of each making of a target, by its number from 0.
+    pub fn by_making(&self, target: &str, operation: Operation, makings: u32) -> BTreeMap<u32, f64> {
+        let metric = headline(self.step, operation).map(|metric| self.shown_metric(metric));
+        let found = metric.and_then(|metric| self.measurement(target, operation, metric));
+        found.map_or_else(BTreeMap::new, |m| means_of_makings(&m.values, makings))
+    }
+
+    /// The metric that [`Self::headline`] shows in place of this one.
+    fn shown_metric(&self, metric: Metric) -> Metric {
+        if metric == Metric::Bandwidth && is_counted(self.step) { Metric::Iops } else { metric }
+    }
+
+    /// A value of the headline figure, as [`Self::headline`] shows it.
+    pub fn shown(&self, operation: Operation, value: f64) -> String {
+        let is_transfers = headline(self.step, operation) == Some(Metric::Bandwidth);
+        match headline(self.step, operation).map(|metric| self.shown_metric(metric)) {
+            Some(Metric::Iops) if is_transfers => format!("{} IOPS", display_iops(value)),
+            Some(metric) => display_metric(metric, value, self.frame.units),
+            None => String::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, SeekFrom, seek};
 
-use crate::Roots;
+use crate::{Roots, read_line};
 
 /// Bytes of the mark, and of what is erased at both ends of a device: every signature lies there.
 pub(super) const END: u64 = 1 << 20;
@@ -30,12 +30,18 @@ pub(super) fn set_mark(disk: &File, id: &str, number: usize) -> io::Result<()> {
     disk.sync_all()
 }
 
-/// The disk with this mark, if there is one: it may have another name than before.
+/// The disk with this mark, if there is one: it may have another name than before. What a mapping of the device mapper begins with,
+/// the disk below it begins with too: the disk is the largest of these, and of two equal ones that which stands on the other.
 pub(super) fn find(roots: &Roots, id: &str, number: usize) -> Option<PathBuf> {
     let mark = mark(id, number);
     let entries = fs::read_dir(roots.sys.join("class/block")).into_iter().flatten().flatten();
-    let mut paths = entries.map(|entry| roots.dev.join(entry.file_name()));
-    paths.find(|path| has(path, &mark).unwrap_or(false))
+    let marked = entries.filter(|entry| has(&roots.dev.join(entry.file_name()), &mark).unwrap_or(false));
+    let place = |entry: &fs::DirEntry| {
+        let bytes: u64 = read_line(entry.path().join("size")).and_then(|size| size.parse().ok()).unwrap_or(0);
+        let slaves = fs::read_dir(entry.path().join("slaves")).map_or(0, Iterator::count);
+        (bytes, slaves)
+    };
+    marked.max_by_key(place).map(|entry| roots.dev.join(entry.file_name()))
 }
 
 /// True if a device begins with this mark, and with nothing else.
@@ -88,4 +94,26 @@ fn erase_end(disk: &File) -> io::Result<()> {
     let bytes = seek(disk, SeekFrom::End(0))?;
     let zeros = vec![0; END as usize];
     disk.write_all_at(&zeros, bytes.saturating_sub(END).max(END))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Tree;
+
+    #[test]
+    fn of_a_mapping_and_the_disk_below_it_the_mapping_is_found() {
+        let tree = Tree::new();
+        let roots = tree.roots();
+        for (name, size, slaves) in [("vda", 100, 0), ("vdb", 600, 0), ("dm-0", 1200, 2), ("dm-1", 600, 1)] {
+            tree.file(&format!("sys/class/block/{name}/size"), &format!("{size}\n"));
+            (0..slaves).for_each(|i| tree.file(&format!("sys/class/block/{name}/slaves/{i}/size"), "600\n"));
+            fs::create_dir_all(&roots.dev).unwrap();
+            fs::write(roots.dev.join(name), mark("abcd2345", 0)).unwrap();
+        }
+        assert_eq!(find(&roots, "abcd2345", 0), Some(roots.dev.join("dm-0")));
+        assert_eq!(find(&roots, "abcd2345", 1), None);
+        fs::remove_file(roots.dev.join("dm-0")).unwrap();
+        assert_eq!(find(&roots, "abcd2345", 0), Some(roots.dev.join("dm-1")), "it stands on vdb");
+    }
 }

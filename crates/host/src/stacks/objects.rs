@@ -28,6 +28,8 @@ const MAKING: Duration = Duration::from_secs(24 * 3600);
 const UNDOING: Duration = Duration::from_secs(30 * 60);
 /// How long something may take to go once it was told to: the kernel closes the files of rings a little later.
 const GOING: Duration = Duration::from_secs(10);
+/// How long a disk at a server may take to appear.
+const APPEARING: Duration = Duration::from_secs(60);
 /// How often it is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -71,7 +73,7 @@ impl Maker<'_> {
         lock: &dyn Fn() -> Result<Stdio, StackError>,
     ) -> Result<Option<String>, StackError> {
         let what = &object.what;
-        let failed = |why: String| StackError::Step { step: what.typed().concat(), why };
+        let failed = |why: String| StackError::Step { step: what.typed().pop().unwrap_or_default(), why };
         match what {
             What::Image { path, bytes } => {
                 let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
@@ -97,7 +99,7 @@ impl Maker<'_> {
             What::Region { .. } | What::Layer(_) => {
                 self.carry_out_all(what, lock)?;
                 let device = what.device().expect("it makes one");
-                let path = self.wait_for(&device);
+                let path = self.wait_for(&device)?;
                 let path = path.ok_or_else(|| failed("no device of it appeared in /sys/block".to_owned()))?;
                 self.wait_for_sync(&path)?;
                 // What was on it belongs to nobody, and must not be taken for a part of something else.
@@ -164,12 +166,15 @@ impl Maker<'_> {
     }
 
     /// The path of a device, once it is there: the kernel looks for disks at a server by itself.
-    fn wait_for(&self, device: &Device) -> Option<PathBuf> {
-        let until = Instant::now() + GOING;
+    fn wait_for(&self, device: &Device) -> Result<Option<PathBuf>, StackError> {
+        let until = Instant::now() + APPEARING;
         loop {
             let path = device.path(self.roots).filter(|path| path.exists());
-            if path.is_some() || Instant::now() >= until || self.interrupt.load(Ordering::Relaxed) {
-                return path;
+            if path.is_some() || Instant::now() >= until {
+                return Ok(path);
+            }
+            if self.interrupt.load(Ordering::Relaxed) {
+                return Err(StackError::Interrupted);
             }
             thread::sleep(PERIOD);
         }

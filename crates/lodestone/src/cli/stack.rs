@@ -17,6 +17,10 @@ pub struct Making {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
     pub makings: Option<u32>,
 
+    /// Measure what the regions of a disk are worth: one stack, made 8 times from its beginning to its end, or as --makings says
+    #[arg(long, hide_short_help = true, requires = "stack", conflicts_with = "with_layers", help_heading = STACKS)]
+    pub by_region: bool,
+
     /// What is done with each device or image first [default: discard where all disks can, else none]
     #[arg(long, hide_short_help = true, value_enum, value_name = "HOW", requires = "stack", help_heading = STACKS)]
     pub precondition: Option<PreconditionWord>,

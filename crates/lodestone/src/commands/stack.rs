@@ -31,6 +31,9 @@ pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// How many regions of a disk are measured if the user does not say.
+const REGIONS: u32 = 8;
+
 /// What the user asks for.
 ///
 /// # Errors
@@ -49,7 +52,13 @@ pub(super) fn request(on: &str, stacks: &str, making: Making) -> Result<Request,
         PreconditionWord::WriteTwice => Precondition::WriteTwice,
     });
     let mut request = request.located().map_err(Failure::usage)?;
-    request.makings = making.makings.unwrap_or_else(|| request.fitting_makings());
+    if making.by_region && (request.stacks.len() > 1 || request.disks().is_empty()) {
+        let why =
+            "--by-region: it measures the regions of disks: name one stack, and disks as in --on /dev/sdb";
+        return Err(Failure::usage(why));
+    }
+    let fitting = if making.by_region { REGIONS } else { request.fitting_makings() };
+    request.makings = making.makings.unwrap_or(fitting);
     request.is_large_enough().map_err(Failure::usage)?;
     Ok(request)
 }

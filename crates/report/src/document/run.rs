@@ -11,7 +11,7 @@ use crate::answer::costs::Costs;
 use crate::answer::table::answer_sections;
 use crate::document::imported;
 use crate::document::remarks::remarks;
-use crate::document::tables::{overview_table, pivot_table, step_table};
+use crate::document::tables::{makings_table, overview_table, pivot_table, step_table};
 use crate::document::{Document, Section};
 use crate::figures::{display_bytes, display_ns};
 use crate::frame::Frame;
@@ -34,6 +34,9 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
         let frame = Frame::of_run(run, analysis, view);
         let tables = frame.steps.iter().filter_map(|step| step_table(&frame, step));
         sections.extend(tables.map(Section::Table));
+        if run.started.targets.len() > 1 {
+            sections.extend(makings_table(&frame, run.started.plan.makings).map(Section::Table));
+        }
     }
     let remarks = remarks(run, &analysis.findings, view.details);
     if !remarks.is_empty() {
@@ -62,7 +65,8 @@ pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
             .collect();
     }
     if run.started.targets.len() == 1 {
-        return overview_table(&frame).map(Section::Table).into_iter().collect();
+        let by_making = makings_table(&frame, run.started.plan.makings);
+        return [overview_table(&frame), by_making].into_iter().flatten().map(Section::Table).collect();
     }
     answer_sections(&frame, &analysis.summaries, run.started.plan.margin())
 }

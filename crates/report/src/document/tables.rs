@@ -4,6 +4,7 @@ use analyse::{headline, headline_operations};
 use model::{Metric, Operation, Step, Target};
 
 use crate::document::{Align, Cell, Column, Table, Tone};
+use crate::figures::display_percent;
 use crate::frame::{FIGURES, Frame, JUDGED};
 use crate::pivot::{Pivot, Row};
 use crate::words::figure_name;
@@ -93,6 +94,44 @@ pub(crate) fn overview_table(frame: &Frame<'_>) -> Option<Table> {
     columns.extend(["p50", "p99"].map(|name| Column::new(name, Align::Right)));
     columns.push(Column::new("max", Align::Right).spare());
     let title = if is_alone { "Figures" } else { "Every step" }.to_owned();
+    let mut table = Table { title, columns, stub: 1, rows };
+    drop_empty_columns(&mut table);
+    table.stub = if is_alone { 1 } else { 2 };
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// Each figure of each making of the targets. `None` if they were made once, or nothing was measured.
+pub(crate) fn makings_table(frame: &Frame<'_>, makings: u32) -> Option<Table> {
+    /// More do not fit into a line.
+    const MOST: u32 = 16;
+    if !(2..=MOST).contains(&makings) {
+        return None;
+    }
+    let is_alone = frame.targets.len() == 1;
+    let mut rows = Vec::new();
+    for of in frame.steps.iter().map(|step| frame.step(step)) {
+        for operation in headline_operations(of.step) {
+            for (i, target) in of.targets().into_iter().enumerate() {
+                let means = of.by_making(target, operation, makings);
+                let title = if i == 0 { figure_name(of.step, operation) } else { String::new() };
+                let mut row = vec![Cell::text(title), Cell::text(if is_alone { "" } else { target })];
+                row.extend((0..makings).map(|making| {
+                    let shown = |mean: &f64| of.shown(operation, *mean);
+                    Cell::text(means.get(&making).map_or_else(String::new, shown))
+                }));
+                let (low, high) = means
+                    .values()
+                    .fold((f64::INFINITY, 0.0_f64), |(low, high), mean| (low.min(*mean), high.max(*mean)));
+                let apart = || Cell::text(display_percent(high / low - 1.0));
+                row.push(if low > 0.0 && means.len() > 1 { apart() } else { Cell::default() });
+                rows.push(row);
+            }
+        }
+    }
+    let mut columns = vec![Column::new("figure", Align::Left), Column::new("target", Align::Left)];
+    columns.extend((1..=makings).map(|making| Column::joined(making.to_string(), Align::Right)));
+    columns.push(Column::joined("apart", Align::Right));
+    let title = "Figures by making, as these lie on the storage from its beginning".to_owned();
     let mut table = Table { title, columns, stub: 1, rows };
     drop_empty_columns(&mut table);
     table.stub = if is_alone { 1 } else { 2 };
