@@ -18,7 +18,7 @@ IN_IMAGES = [
     "integrity+ext4,raid1(integrity(no-journal))+ext4,luks+lvm+ext4",
     "btrfs-raid0,btrfs-raid1(luks),btrfs-raid5,btrfs-raid10(compress=zstd:1)",
     "iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),iscsi(queue-depth=4)+luks+xfs,nvmet-tcp(queues=1,digest)+btrfs",
-    "raid1(iscsi)+ext4,raid0(nvmet-tcp(no-auth))+ext4,luks+nfs(xfs,nconnect=2),iscsi+nfs(btrfs),nvmet-tcp+iscsi+ext4",
+    "raid1(iscsi)+ext4,raid0(nvmet-tcp(queue-size=64))+ext4,luks+nfs(xfs,nconnect=2),iscsi+nfs(btrfs),nvmet-tcp+iscsi+ext4",
 ]
 ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs,btrfs-raid1,iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),ntfs,vfat"
 
@@ -107,6 +107,28 @@ def on_disks(lab):
         measured(lab, machine, on, ON_DISKS, f"--overwrite {on},xfs")
         lab.equal("the disks are empty", machine.sh(SIGNATURES.format(disks=f"{first} {second}")), "")
         lab.equal("the other disk is as before", machine.sh(f"sha256sum {other}"), checksum)
+
+
+def served_alone(lab):
+    """What is served over the network while stacks stand is closed to others on the machine, who know all that is public."""
+    with lab.machine(disks={"ground": Disk("virtio", "2G")}, memory=2048) as machine:
+        grounds(lab, machine)
+        before = machine.sh(STATE)
+        made = machine.run(f"{RUN} lodestone run --on image:/ground:300M --stack iscsi+ext4,nvmet-tcp+ext4 {SHORT} --ops 16 --runtime none --rounds 1 --leave")
+        lab.equal("stacks are made and left", made.code, 0, made.err)
+        address = "traddr=127.0.0.1,trsvcid=$(cat /sys/kernel/config/nvmet/ports/*/addr_trsvcid)"
+        name = "nqn=$(ls /sys/kernel/config/nvmet/subsystems),transport=tcp"
+        host = "hostnqn=nqn.2014-08.org.nvmexpress:uuid:6c6f6465-7374-4f6e-8e00-000000000005,hostid=6c6f6465-7374-4f6e-8e00-000000000005"
+        other = machine.run(f'echo "{name},{address},{host}" >/dev/nvme-fabrics')
+        lab.check("another NVMe host gets no controller", other.code != 0 and "error" in other.err, other.err)
+        node = "iscsiadm --mode node --targetname $(basename /sys/kernel/config/target/iscsi/iqn*) --portal 127.0.0.1:$(ls /sys/kernel/config/target/iscsi/iqn*/tpgt_1/np | cut -d: -f2),1"
+        record = "$(busybox find /etc/iscsi/nodes -name default)"
+        lab.equal("the record of the iSCSI target is root's", machine.sh(f"stat --format %a:%U {record}"), "600:root")
+        other = machine.run(f"{node} --logout && busybox sed -i '/auth/d' {record} && {node} --login")
+        lab.equal("another iSCSI host without the secret is refused", other.code, 24, other.err)
+        left = machine.run(f"{RUN} lodestone stack destroy --all")
+        lab.equal("they are removed", left.code, 0, left.err)
+        lab.equal("nothing is left", machine.sh(STATE), before)
 
 
 def zones(lab):
@@ -277,5 +299,5 @@ def one_fault(machine, udev, options, end, moment):
     return known.get((end, result.code)) or f"unexpected {result.code}: {result.err}"
 
 
-TESTS = [in_images, on_disks, zones, known_cost, faults_in_images, faults_on_disks]
+TESTS = [in_images, on_disks, served_alone, zones, known_cost, faults_in_images, faults_on_disks]
 SMOKE = [faults_in_images, faults_on_disks]

@@ -2,13 +2,13 @@
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use model::shell_word;
 
 use super::device::{Device, Words, blocks, classed};
-use super::secrets::{SecretKind, Secrets};
+use super::secrets::Secrets;
 use crate::mounts::mounts;
 use crate::{Roots, read_line};
 
@@ -29,8 +29,6 @@ pub(crate) enum Deed {
     Directory(PathBuf),
     /// A directory of the kernel that stays, as a module that was loaded does.
     Ensure(PathBuf),
-    /// An object that only root can look into.
-    Private(PathBuf),
     /// Objects of the kernel are linked.
     Link { at: PathBuf, to: PathBuf },
     /// A directory is removed.
@@ -68,9 +66,9 @@ impl Deed {
         self.words().is_some_and(Words::needs_key)
     }
 
-    /// True if it needs this kind of secret.
-    pub fn needs(&self, secret: SecretKind) -> bool {
-        self.words().is_some_and(|words| words.needs(secret))
+    /// True if it needs the secret.
+    pub fn needs_secret(&self) -> bool {
+        self.words().is_some_and(Words::needs_secret)
     }
 
     /// As a person would type it.
@@ -86,7 +84,6 @@ impl Deed {
             }
             Self::Directory(at) => format!("mkdir {}", path(at)),
             Self::Ensure(at) => format!("mkdir --parents {}", path(at)),
-            Self::Private(at) => format!("chmod 700 {}", path(at)),
             Self::Link { at, to } => format!("ln -s {} {}", path(to), path(at)),
             Self::RemoveDirectory(at) => format!("rmdir {}", path(at)),
             Self::Unlink(at) => format!("rm {}", path(at)),
@@ -130,7 +127,6 @@ impl Deed {
             }
             Self::Directory(at) => DirBuilder::new().mode(0o755).create(at),
             Self::Ensure(at) => fs::create_dir_all(at),
-            Self::Private(at) => fs::set_permissions(at, fs::Permissions::from_mode(0o700)),
             Self::Link { at, to } => symlink(to, at),
             Self::RemoveDirectory(at) => fs::remove_dir(at),
             Self::Unlink(at) => fs::remove_file(at),
@@ -215,7 +211,6 @@ mod tests {
         fs::write(at("enable"), "0\n").unwrap();
         let deeds = [
             Deed::Directory(at("object")),
-            Deed::Private(at("object")),
             Deed::Link { at: at("link"), to: at("object") },
             Deed::SwitchOn(at("enable")),
         ];
@@ -223,9 +218,8 @@ mod tests {
             assert!(deed.undo().is_none_or(|(remains, _)| remains.find(&roots).is_none()), "{deed:?}");
             deed.carry_out(&roots, &none).unwrap();
         }
-        assert_eq!(fs::metadata(at("object")).unwrap().permissions().mode() & 0o777, 0o700);
         let typed: Vec<String> = deeds.iter().map(Deed::typed).collect();
-        assert_eq!(typed[3], format!("echo 1 >{}", at("enable").display()));
+        assert_eq!(typed[2], format!("echo 1 >{}", at("enable").display()));
         for (remains, undo) in deeds.iter().rev().filter_map(Deed::undo) {
             assert!(remains.find(&roots).is_some(), "{remains:?}");
             undo.carry_out(&roots, &none).unwrap();

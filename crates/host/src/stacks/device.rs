@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use model::shell_word;
 use serde::{Deserialize, Serialize};
 
-use super::secrets::{SecretKind, Secrets};
+use super::secrets::Secrets;
 use crate::{Roots, read_line};
 
 /// A block device that a step makes.
@@ -112,7 +112,7 @@ enum Word {
     /// The path of the file that has the key.
     Key,
     /// A secret.
-    Secret(SecretKind),
+    Secret,
 }
 
 /// A command: a program and its arguments.
@@ -151,8 +151,8 @@ impl Words {
         self
     }
 
-    pub fn and_secret(mut self, secret: SecretKind) -> Self {
-        self.0.push(Word::Secret(secret));
+    pub fn and_secret(mut self) -> Self {
+        self.0.push(Word::Secret);
         self
     }
 
@@ -166,9 +166,9 @@ impl Words {
         self.0.contains(&Word::Key)
     }
 
-    /// True if it needs this kind of secret.
-    pub fn needs(&self, secret: SecretKind) -> bool {
-        self.0.contains(&Word::Secret(secret))
+    /// True if it needs the secret.
+    pub fn needs_secret(&self) -> bool {
+        self.0.contains(&Word::Secret)
     }
 
     /// As a person would type it.
@@ -186,7 +186,7 @@ impl Words {
             Word::Text(text) => shell_word(text),
             Word::Device(prefix, device) => format!("{prefix}{}", device.typed()),
             Word::Key => "$key".to_owned(),
-            Word::Secret(secret) => secret.variable().to_owned(),
+            Word::Secret => "$secret".to_owned(),
         };
         self.0.iter().map(typed).collect()
     }
@@ -203,7 +203,7 @@ impl Words {
                 Ok(format!("{prefix}{}", path.display()))
             }
             Word::Key => Ok(secrets.key.display().to_string()),
-            Word::Secret(secret) => Ok(secrets.written(*secret)),
+            Word::Secret => Ok(secrets.secret.to_owned()),
         };
         self.0.iter().map(resolved).collect()
     }

@@ -36,18 +36,18 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// What is random, and in memory only: the key of encrypted layers, and a secret.
 pub(super) struct Key {
     file: File,
-    secret: [u8; 32],
+    secret: String,
 }
 
 impl Key {
     pub fn new() -> std::io::Result<Self> {
-        let (mut key, mut secret) = ([0; 64], [0; 32]);
+        let (mut key, mut secret) = ([0; 64], [0; 16]);
         let mut random = File::open("/dev/urandom")?;
         random.read_exact(&mut key)?;
         random.read_exact(&mut secret)?;
         let mut file = in_memory()?;
         file.write_all(&key)?;
-        Ok(Self { file, secret })
+        Ok(Self { file, secret: secret.iter().map(|byte| format!("{byte:02x}")).collect() })
     }
 }
 

@@ -11,7 +11,6 @@ use super::device::{Device, Words};
 use super::disks::END;
 use super::kinds::{Layer, Role, Share, find_kind};
 use super::request::{Ground, Part, Precondition, Request, Stack, written};
-use super::secrets::SecretKind;
 
 /// Bytes of a sector of the device mapper.
 const SECTOR: u64 = 512;
@@ -392,9 +391,8 @@ pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
     let whats = || steps.iter().map(|step| &step.object.what);
     let mut make: Vec<String> = whats().flat_map(What::typed).collect();
     let mut remove: Vec<String> = whats().rev().flat_map(What::undone).collect();
-    let needs = |secret| whats().any(|what| what.deeds().iter().any(|deed| deed.needs(secret)));
-    for secret in [SecretKind::Chap, SecretKind::DhChap].into_iter().filter(|secret| needs(*secret)) {
-        make.insert(0, secret.typed().to_owned());
+    if whats().any(|what| what.deeds().iter().any(Deed::needs_secret)) {
+        make.insert(0, "secret=$(head --bytes=16 /dev/urandom | xxd -plain)".to_owned());
     }
     if whats().any(|what| what.deeds().iter().any(Deed::needs_key)) {
         make.insert(0, "key=$(mktemp /dev/shm/key.XXXXXX); head --bytes=64 /dev/urandom >$key".to_owned());
@@ -489,7 +487,7 @@ mod tests {
             assert!(lines.iter().any(|other| other == line), "no {line} in {lines:#?}");
         };
         let group = "/sys/kernel/config/target/iscsi/iqn.2026-11.io.lodestone:lodeabcd2345_1_1/tpgt_1";
-        has(&make, &format!("echo -n $chap >{group}/auth/password"));
+        has(&make, &format!("echo -n $secret >{group}/auth/password"));
         has(&make, &format!("mkdir {group}/np/127.0.0.1:{port}"));
         has(
             &make,
@@ -498,12 +496,12 @@ mod tests {
         );
         let connection = make.iter().find(|line| line.ends_with(">/dev/nvme-fabrics")).unwrap();
         assert!(connection.contains(&format!("trsvcid={},", port + 1)), "{connection}");
-        assert!(connection.contains(",nr_io_queues=2,hdr_digest,data_digest,"), "{connection}");
+        assert!(connection.contains(",nr_io_queues=2,hdr_digest,data_digest"), "{connection}");
         let served = "/var/lib/lodestone/stacks/abcd2345/2-xfs-served";
         has(&make, &format!("mount -t xfs /dev/mapper/lodeabcd2345_2_2 {served}"));
         let mount = format!("mount -t nfs4 -o vers=4.2,proto=tcp,nconnect=2 127.0.0.1:{served}");
         has(&make, &format!("{mount} /var/lib/lodestone/stacks/abcd2345/2-xfs"));
-        has(&make, "dhchap=$(nvme gen-dhchap-key)");
+        has(&make, "secret=$(head --bytes=16 /dev/urandom | xxd -plain)");
         let position = |line: &str| {
             let found = remove.iter().position(|other| other.starts_with(line));
             found.unwrap_or_else(|| panic!("no {line} in {remove:#?}"))
@@ -517,8 +515,6 @@ mod tests {
             "rm /sys/kernel/config/nvmet/ports/",
             "rmdir /sys/kernel/config/nvmet/ports/",
             "echo -n 0 >/sys/kernel/config/nvmet/subsystems/nqn.2026-11.io.lodestone:lodeabcd2345_2_1/namespaces/1/enable",
-            "rm /sys/kernel/config/nvmet/subsystems/nqn.2026-11.io.lodestone:lodeabcd2345_2_1/allowed_hosts/",
-            "rmdir /sys/kernel/config/nvmet/hosts/",
             "losetup --detach $loop2",
             "iscsiadm --mode node --targetname iqn.2026-11.io.lodestone:lodeabcd2345_1_1 --portal",
             "rmdir /sys/kernel/config/target/core/iblock_",

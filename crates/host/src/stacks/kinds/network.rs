@@ -1,5 +1,5 @@
-//! Storage over a network: this machine serves what is below to itself, over its loopback interface. Only root can use what is
-//! served: iSCSI and NVMe authenticate with a secret of this run, NFS takes privileged ports only.
+//! Storage over a network: this machine serves what is below to itself, over its loopback interface. Nobody but root can use what is
+//! served: iSCSI authenticates with a secret of this run, NVMe admits one connection, NFS takes privileged ports only.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use twox_hash::XxHash3_128;
 use super::{Device, Kind, Layer, LayerKind, Role, Service, Setting, Share, Words, flag, valued};
 use crate::Roots;
 use crate::stacks::deed::{Deed, Remains};
-use crate::stacks::secrets::SecretKind;
 
 /// Where all is served.
 const ADDRESS: &str = "127.0.0.1";
@@ -39,7 +38,6 @@ const COMMANDS: Setting = valued("commands", "node.session.cmds_max", "128");
 const QUEUES: Setting = valued("queues", "nr_io_queues", "4");
 const QUEUE_SIZE: Setting = valued("queue-size", "queue_size", "128");
 const DIGEST: Setting = flag("digest", "hdr_digest,data_digest");
-const NO_AUTHENTICATION: Setting = flag("no-auth", "");
 
 /// What both kinds of block device have in common.
 const BLOCK: Kind = Kind {
@@ -69,7 +67,7 @@ pub(super) const KINDS: [Kind; 3] = [
         name: "nvmet-tcp",
         what: "disk over NVMe/TCP, from this machine to itself",
         modules: &["nvmet_tcp", "nvme_tcp"],
-        settings: &[QUEUES, QUEUE_SIZE, DIGEST, NO_AUTHENTICATION],
+        settings: &[QUEUES, QUEUE_SIZE, DIGEST],
         role: Role::Served(LayerKind { make: nvme, undo: undo_nvme, device: nvme_disk }),
         ..BLOCK
     },
@@ -128,7 +126,7 @@ fn iscsi(layer: &Layer) -> Vec<Deed> {
     let line = |name: &str| Words::of(&[&format!("node.session.auth.{name} = ")]);
     let wanted: String = layer.given().map(|(name, value)| format!("{name} = {value}\n")).collect();
     let lines = line("authmethod").and(&format!("CHAP\nnode.session.auth.username = {}\n", layer.name));
-    let lines = lines.with(line("password")).and_secret(SecretKind::Chap).and(&format!("\n{wanted}"));
+    let lines = lines.with(line("password")).and_secret().and(&format!("\n{wanted}"));
     vec![
         Deed::Directory(controller),
         Deed::Directory(store.clone()),
@@ -142,7 +140,7 @@ fn iscsi(layer: &Layer) -> Vec<Deed> {
         set("attrib/cache_dynamic_acls", "1"),
         set("attrib/demo_mode_write_protect", "0"),
         set("auth/userid", &layer.name),
-        Deed::write(group.join("auth/password"), Words::new().and_secret(SecretKind::Chap)),
+        Deed::write(group.join("auth/password"), Words::new().and_secret()),
         Deed::Directory(group.join(format!("np/{ADDRESS}:{}", layer.port))),
         Deed::Directory(unit.clone()),
         Deed::Link { at: unit.join("port"), to: store },
@@ -169,35 +167,28 @@ fn subsystem(layer: &Layer) -> String {
     format!("{NVME}{}", layer.name)
 }
 
-/// The kernel's target (nvmet), and a connection by its own interface: `nvme` would take the secret as an argument.
+/// The kernel's target (nvmet), and a connection by the kernel's own interface, which needs no program.
+///
+/// Anybody on this machine could connect, and would change what is below a mounted filesystem. The subsystem has a single
+/// identifier for controllers: once this connection has it, there is none for another, and if somebody was faster, this fails.
 fn nvme(layer: &Layer) -> Vec<Deed> {
     let nvmet = Path::new("/sys/kernel/config/nvmet");
     let (name, port) = (subsystem(layer), layer.port.to_string());
-    let host = format!("{name}.host");
-    let (subsystem, host_entry) = (nvmet.join("subsystems").join(&name), nvmet.join("hosts").join(&host));
+    let subsystem = nvmet.join("subsystems").join(&name);
     let (space, gate) = (subsystem.join("namespaces/1"), nvmet.join("ports").join(&port));
     let set = |file: PathBuf, text: &str| Deed::write(file, Words::of(&[text]));
-    let is_open = layer.has(NO_AUTHENTICATION.name);
-    let secret = Words::new().and_secret(SecretKind::DhChap);
-    let mut connection = Words::of(&[&format!(
-        "nqn={name},transport=tcp,traddr={ADDRESS},trsvcid={port},hostnqn={host},hostid={}",
-        uuid(&host)
-    )]);
-    for (argument, value) in layer.given().filter(|(argument, _)| !argument.is_empty()) {
-        let value = if value.is_empty() { String::new() } else { format!("={value}") };
-        connection = connection.and(&format!(",{argument}{value}"));
+    let mut connection = format!("nqn={name},transport=tcp,traddr={ADDRESS},trsvcid={port}");
+    for (argument, value) in layer.given() {
+        connection.push_str(&format!(",{argument}"));
+        if !value.is_empty() {
+            connection.push_str(&format!("={value}"));
+        }
     }
-    if !is_open {
-        connection = connection.and(",dhchap_secret=").and_secret(SecretKind::DhChap);
-    }
-    let trust = [
-        Deed::Directory(host_entry.clone()),
-        Deed::Private(host_entry.clone()),
-        Deed::write(host_entry.join("dhchap_key"), secret),
-        Deed::Link { at: subsystem.join("allowed_hosts").join(&host), to: host_entry },
-    ];
-    let anybody = [set(subsystem.join("attr_allow_any_host"), "1")];
-    let serve = [
+    vec![
+        Deed::Directory(subsystem.clone()),
+        set(subsystem.join("attr_allow_any_host"), "1"),
+        set(subsystem.join("attr_cntlid_min"), &port),
+        set(subsystem.join("attr_cntlid_max"), &port),
         // The disk's name below /dev/disk/by-id has it.
         set(subsystem.join("attr_serial"), &layer.name),
         Deed::Directory(space.clone()),
@@ -208,11 +199,9 @@ fn nvme(layer: &Layer) -> Vec<Deed> {
         set(gate.join("addr_adrfam"), "ipv4"),
         set(gate.join("addr_traddr"), ADDRESS),
         set(gate.join("addr_trsvcid"), &port),
-        Deed::Link { at: gate.join("subsystems").join(&name), to: subsystem.clone() },
-        Deed::write("/dev/nvme-fabrics", connection),
-    ];
-    let admit = if is_open { anybody.to_vec() } else { trust.to_vec() };
-    [Deed::Directory(subsystem)].into_iter().chain(admit).chain(serve).collect()
+        Deed::Link { at: gate.join("subsystems").join(&name), to: subsystem },
+        set("/dev/nvme-fabrics".into(), &connection),
+    ]
 }
 
 fn undo_nvme(layer: &Layer) -> Vec<(Remains, Deed)> {
