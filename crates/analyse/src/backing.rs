@@ -168,7 +168,7 @@ fn identified(disk: &Layer) -> (Option<&'static str>, Vec<Clue>) {
     clues.extend(maker(pci).map(|says| clue("PCI", pci, says)));
     if !get(fact::SERVER).is_empty() {
         let says = if is_here(disk) {
-            "served by this machine to itself"
+            "served by this machine itself"
         } else {
             "storage on another machine, over the network"
         };
@@ -219,7 +219,7 @@ fn answer(
         ends.iter().find(|l| l.kind == LayerKind::Network || l.facts.contains_key(fact::SERVER))
     {
         let whose = match is_here(mount) {
-            true => "storage that this machine serves to itself",
+            true => "storage that this machine itself serves",
             false => "storage on another machine, over the network",
         };
         return (format!("is {whose} ({})", mount.name), true);
@@ -494,7 +494,7 @@ mod tests {
         let own = [(fact::LINK, "nfs"), (fact::SERVER, "127.0.0.1"), (fact::SERVER_HERE, "yes")];
         let mount = [layer(LayerKind::Network, "nfs4", &own)];
         let told = backing(&machine(None), &mount, &[]).answer;
-        assert_eq!(told, "is storage that this machine serves to itself (nfs4)");
+        assert_eq!(told, "is storage that this machine itself serves (nfs4)");
         let memory = [layer(LayerKind::Filesystem, "tmpfs", &[])];
         assert_eq!(backing(&Host::default(), &memory, &[]).answer, "is in memory (tmpfs)");
     }

@@ -168,7 +168,7 @@ pub(super) fn served_here(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding
         false => "",
     };
     let message = format!(
-        "{} {are} served by this machine to itself; client and server share its processors and memory, and no network lies between them: {their} figures show what the protocol costs, not what another server gives{cached}",
+        "{} {are} served by this machine itself; client and server share its processors and memory, and no network lies between them: {their} figures show what the protocol costs, not what another server gives{cached}",
         list(&names)
     );
     let figures = vec![evidence("targets that this machine serves".to_owned(), names.len() as f64, "1")];

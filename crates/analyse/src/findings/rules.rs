@@ -227,7 +227,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "served-here",
         speaks_when: "the server of a target over iSCSI, NVMe/TCP or a network filesystem is the machine that measures",
-        advice: "for figures of another server, measure a target that it serves",
+        advice: "to measure another server, name a target that it serves",
         is_told_apart: false,
         apply: layers::served_here,
     },

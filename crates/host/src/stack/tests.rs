@@ -412,14 +412,20 @@ fn an_nvme_disk_with_several_paths_is_found_by_its_subsystem() {
     assert_eq!(reported_facts(&device(&tree, (259, 0)), "nvme0n1", &["paths", "paths lost"]), "2 | 1");
 }
 
-#[test]
-fn nvme_over_a_network_reports_its_server() {
+/// A tree with an NVMe disk over a network, and the place of its controller's address.
+fn nvme_over_tcp() -> (Tree, String) {
     let tree = mounted_tree("");
     let place = "virtual/nvme-fabrics/ctl/nvme1";
     tree.device(&format!("{place}/nvme1n1"), "259:1", &[]);
     tree.link(&format!("sys/devices/{place}/nvme1n1/device"), &format!("sys/devices/{place}"));
     tree.file(&format!("sys/devices/{place}/transport"), "tcp\n");
-    tree.file(&format!("sys/devices/{place}/address"), "traddr=192.0.2.1,trsvcid=4420,src_addr=192.0.2.9\n");
+    (tree, format!("sys/devices/{place}/address"))
+}
+
+#[test]
+fn nvme_over_a_network_reports_its_server() {
+    let (tree, address) = nvme_over_tcp();
+    tree.file(&address, "traddr=192.0.2.1,trsvcid=4420,src_addr=192.0.2.9\n");
     assert_eq!(
         reported_facts(&device(&tree, (259, 1)), "nvme1n1", &["transport", "server", "port", "link speed"]),
         "tcp | 192.0.2.1 | 4420 | -"
@@ -428,11 +434,7 @@ fn nvme_over_a_network_reports_its_server() {
 
 #[test]
 fn a_server_is_here_if_it_has_one_of_this_machines_addresses() {
-    let tree = mounted_tree("");
-    let place = "virtual/nvme-fabrics/ctl/nvme1";
-    tree.device(&format!("{place}/nvme1n1"), "259:1", &[]);
-    tree.link(&format!("sys/devices/{place}/nvme1n1/device"), &format!("sys/devices/{place}"));
-    tree.file(&format!("sys/devices/{place}/transport"), "tcp\n");
+    let (tree, address) = nvme_over_tcp();
     let table = "Main:\n  +-- 192.0.2.0/24 2 0 2\n     |-- 192.0.2.0\n        /24 link UNICAST\n     |-- 192.0.2.9\n        /32 host LOCAL\n";
     tree.file("proc/net/fib_trie", table);
     tree.file("proc/net/if_inet6", "20010db8000000000000000000000009 02 40 00 80     eth0\n");
@@ -447,7 +449,7 @@ fn a_server_is_here_if_it_has_one_of_this_machines_addresses() {
         ("localhost", "yes"),
         ("nas", "-"),
     ] {
-        tree.file(&format!("sys/devices/{place}/address"), &format!("traddr={server},trsvcid=4420\n"));
+        tree.file(&address, &format!("traddr={server},trsvcid=4420\n"));
         let reported = reported_facts(&device(&tree, (259, 1)), "nvme1n1", &["server is this machine"]);
         assert_eq!(reported, is_here, "{server}");
     }

@@ -56,7 +56,7 @@ const BLOCK: Kind = Kind {
 pub(super) const KINDS: [Kind; 3] = [
     Kind {
         name: "iscsi",
-        what: "disk over iSCSI, from this machine to itself",
+        what: "disk over iSCSI, by loopback",
         programs: &[("iscsiadm", "open-iscsi")],
         modules: &["target_core_iblock", "iscsi_target_mod", "iscsi_tcp"],
         service: Some(&ISCSID),
@@ -65,7 +65,7 @@ pub(super) const KINDS: [Kind; 3] = [
     },
     Kind {
         name: "nvmet-tcp",
-        what: "disk over NVMe/TCP, from this machine to itself",
+        what: "disk over NVMe/TCP, by loopback",
         modules: &["nvmet_tcp", "nvme_tcp"],
         settings: &[QUEUES, QUEUE_SIZE, DIGEST],
         role: Role::Served(LayerKind { make: nvme, undo: undo_nvme, device: nvme_disk }),
@@ -73,7 +73,7 @@ pub(super) const KINDS: [Kind; 3] = [
     },
     Kind {
         name: "nfs",
-        what: "filesystem over NFS 4.2, from this machine to itself",
+        what: "filesystem over NFS 4.2, by loopback",
         programs: &[("exportfs", "nfs-kernel-server"), ("mount.nfs4", "nfs-common")],
         modules: &["nfsd", "nfsv4"],
         service: Some(&NFSD),
