@@ -136,6 +136,9 @@ fn stacks_that_are_made_several_times_are_measured_in_turn() {
     let shown = stdout(&command(&bench, &["show", "last", "--details"]).output().unwrap());
     let words: Vec<&str> = shown.split_whitespace().collect();
     assert!(words.join(" ").contains("each target made 3 times and measured in turn"), "{shown}");
+    let table: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("Figures by making")).collect();
+    let heading: Vec<&str> = table.get(1).map_or_else(Vec::new, |line| line.split_whitespace().collect());
+    assert_eq!(heading, ["figure", "target", "1", "2", "3", "apart"], "{shown}");
     assert_eq!(left(&bench), [""; 0]);
 }
 

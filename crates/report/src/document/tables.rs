@@ -131,7 +131,7 @@ pub(crate) fn makings_table(frame: &Frame<'_>, makings: u32) -> Option<Table> {
     let mut columns = vec![Column::new("figure", Align::Left), Column::new("target", Align::Left)];
     columns.extend((1..=makings).map(|making| Column::joined(making.to_string(), Align::Right)));
     columns.push(Column::joined("apart", Align::Right));
-    let title = "Figures by making, as these lie on the storage from its beginning".to_owned();
+    let title = "Figures by making, in the order in which they were made".to_owned();
     let mut table = Table { title, columns, stub: 1, rows };
     drop_empty_columns(&mut table);
     table.stub = if is_alone { 1 } else { 2 };
