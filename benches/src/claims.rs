@@ -133,6 +133,7 @@ fn target(name: &str, is_encrypted: bool) -> Target {
         block_bytes: 512,
         direct: true,
         labels: Default::default(),
+        host: 0,
         writable: true,
         stack: [layer(LayerKind::Filesystem, "ext4", 0)].into_iter().chain(crypt).chain([disk]).collect(),
     }

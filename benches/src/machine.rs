@@ -112,6 +112,7 @@ mod tests {
             block_bytes: 4096,
             direct: true,
             labels: Default::default(),
+            host: 0,
             writable: true,
             stack: vec![
                 layer(LayerKind::Filesystem, "ext4", None),

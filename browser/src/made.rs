@@ -582,7 +582,14 @@ impl Maker {
             let heat = (self.heat * 2.0).round() / 2.0;
             let clock = if heat > 52.0 { 1.8e9 } else { 2.4e9 };
             let mut put = |probe: &str, key: String, value: f64, unit: &str| {
-                run.readings.push(Reading { at_ns, probe: probe.into(), key, value, unit: unit.into() });
+                run.readings.push(Reading {
+                    at_ns,
+                    probe: probe.into(),
+                    key,
+                    value,
+                    unit: unit.into(),
+                    host: 0,
+                });
             };
             for cpu in 0..4 {
                 put("cpu", format!("{cpu}.system"), busy * luck * if cpu == 0 { 1.4 } else { 0.8 }, "1");
@@ -617,6 +624,7 @@ fn target(law: Law) -> Target {
         free_bytes: 200 << 30,
         block_bytes: 512,
         direct: true,
+        host: 0,
         labels: Default::default(),
         writable: true,
         stack: vec![

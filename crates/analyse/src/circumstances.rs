@@ -34,7 +34,13 @@ pub struct Difference {
 /// then temperatures at the start that are more than 5 °C apart.
 pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut found = Vec::new();
-    machine(a, b, &mut found);
+    if a.started.version != b.started.version {
+        let [before, after] = [a, b].map(|run| run.started.version.clone());
+        found.push(Difference { target: None, layer: None, what: "version".to_owned(), before, after });
+    }
+    for (x, y) in machines(a, b) {
+        machine(x, y, &mut found);
+    }
     for (before, after) in pairs(&a.started.targets, &b.started.targets) {
         let mut of_target = Vec::new();
         stacks(before, after, &mut of_target);
@@ -53,8 +59,19 @@ pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     found
 }
 
-fn machine(a: &Run, b: &Run, found: &mut Vec<Difference>) {
-    let (x, y) = (&a.started.host, &b.started.host);
+/// The machines that two runs share, by name; of runs on one machine each, these.
+fn machines<'a>(a: &'a Run, b: &'a Run) -> Vec<(&'a Host, &'a Host)> {
+    let (x, y) = (a.started.machines(), b.started.machines());
+    if let ([before], [after]) = (x.as_slice(), y.as_slice()) {
+        return vec![(a.started.machine(*before), b.started.machine(*after))];
+    }
+    let named =
+        |after: &u32| x.iter().find(|x| a.started.machine_name(**x) == b.started.machine_name(*after));
+    let pair = |after: &u32| Some((a.started.machine(*named(after)?), b.started.machine(*after)));
+    y.iter().filter_map(pair).collect()
+}
+
+fn machine(x: &Host, y: &Host, found: &mut Vec<Difference>) {
     let mut report = |what: &str, before: String, after: String| {
         if before != after {
             found.push(Difference { target: None, layer: None, what: what.to_owned(), before, after });
@@ -65,7 +82,6 @@ fn machine(a: &Run, b: &Run, found: &mut Vec<Difference>) {
         let name = |host: &Host| format!("{} ({})", host.name, host.id);
         report("machine", name(x), name(y));
     }
-    report("version", a.started.version.clone(), b.started.version.clone());
     report("kernel", x.kernel.clone(), y.kernel.clone());
     report("architecture", x.architecture.clone(), y.architecture.clone());
     report("cpu", x.cpu.clone(), y.cpu.clone());
@@ -185,7 +201,7 @@ fn temperatures(a: &Run, b: &Run, found: &mut Vec<Difference>) {
         if (warm - cool).abs() > WARMER {
             found.push(Difference {
                 target,
-                layer: Some(sensor.1),
+                layer: Some(sensor.2),
                 what: fact::TEMPERATURE.to_owned(),
                 before: cool.to_string(),
                 after: warm.to_string(),
@@ -194,27 +210,28 @@ fn temperatures(a: &Run, b: &Run, found: &mut Vec<Difference>) {
     }
 }
 
-/// The first reading of each sensor, by probe and key, with the target whose disk it measures.
-fn at_start(run: &Run) -> BTreeMap<(String, String), (Option<String>, f64)> {
-    let mut first: BTreeMap<(String, String), (u64, f64)> = BTreeMap::new();
+/// The first reading of each sensor, by machine, probe and key, with the target whose disk it measures.
+fn at_start(run: &Run) -> BTreeMap<(u32, String, String), (Option<String>, f64)> {
+    let mut first: BTreeMap<(u32, String, String), (u64, f64)> = BTreeMap::new();
     for reading in
         run.readings.iter().filter(|r| matches!(r.probe.as_str(), "temperature" | "disk_temperature"))
     {
-        let sensor = (reading.probe.clone(), reading.key.clone());
+        let sensor = (reading.host, reading.probe.clone(), reading.key.clone());
         let known = first.entry(sensor).or_insert((reading.at_ns, reading.value));
         if reading.at_ns < known.0 {
             *known = (reading.at_ns, reading.value);
         }
     }
-    let target = |probe: &str, key: &str| {
+    let target = |host: u32, probe: &str, key: &str| {
         let disk = key.split('.').next().filter(|_| probe == "disk_temperature")?;
-        let on = |target: &&Target| target.stack.iter().any(|layer| layer.name == disk);
+        let on =
+            |target: &&Target| target.host == host && target.stack.iter().any(|layer| layer.name == disk);
         run.started.targets.iter().find(on).map(|target| target.name.clone())
     };
     first
         .into_iter()
         .map(|(sensor, (_, value))| {
-            let of = target(&sensor.0, &sensor.1);
+            let of = target(sensor.0, &sensor.1, &sensor.2);
             (sensor, (of, value))
         })
         .collect()
@@ -269,7 +286,7 @@ mod tests {
     }
 
     fn reading(probe: &str, key: &str, at_ns: u64, value: f64) -> Reading {
-        Reading { at_ns, probe: probe.into(), key: key.into(), value, unit: "°C".into() }
+        Reading { at_ns, probe: probe.into(), key: key.into(), value, unit: "°C".into(), host: 0 }
     }
 
     fn disk(run: &mut Run) -> &mut BTreeMap<String, String> {

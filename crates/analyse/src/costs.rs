@@ -82,7 +82,9 @@ impl TargetParts {
         }
         labels.remove(FILESYSTEM);
         let machine = MACHINES.iter().find_map(|key| target.labels.get(*key)).cloned();
-        let machine = machine.or_else(|| Some(run.started.host.name.clone()).filter(|name| !name.is_empty()));
+        let machine = machine.or_else(|| {
+            Some(run.started.machine_name(target.host).to_owned()).filter(|name| !name.is_empty())
+        });
         labels.extend(machine.iter().map(|name| ("host".to_owned(), name.clone())));
         let (name, run) = (target.name.clone(), run.started.id.clone());
         let said = parts_of_labels(&target.labels);

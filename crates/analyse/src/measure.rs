@@ -386,6 +386,7 @@ pub(crate) mod tests {
             block_bytes: 512,
             direct: true,
             labels: Default::default(),
+            host: 0,
             writable: true,
             stack: vec![Layer {
                 kind: LayerKind::Filesystem,

@@ -1,5 +1,7 @@
 //! Telemetry of each step: the readings within its repeats.
 
+use std::collections::BTreeMap;
+
 use model::{Reading, Repeat, Run, Step};
 
 /// A reading counts for the minimum and the maximum if at least half of it, or this much time, is within a repeat.
@@ -53,13 +55,12 @@ pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
 
 /// [`telemetry`] from sorted readings.
 pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTelemetry> {
-    let all = &readings.0;
     let mut found = Vec::new();
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let spans = spans(run, step, &target.name);
             let is_below = |device: &str| target.stack.iter().any(|layer| layer.name == device);
-            let figures = figures(all, &spans, is_below);
+            let figures = figures(readings.on(target.host), &spans, is_below);
             if !figures.is_empty() {
                 let (step, target) = (step.id.clone(), target.name.clone());
                 found.push(StepTelemetry { step, target, repeats: spans.len(), figures });
@@ -79,23 +80,30 @@ pub(crate) fn spans(run: &Run, step: &Step, target: &str) -> Vec<(u64, u64)> {
     run.completed(&step.id, target).filter_map(span).collect()
 }
 
-/// All readings of a run, by series.
-pub(crate) struct Readings<'a>(Vec<Series<'a>>);
+/// All readings of a run, by the number of the machine and series.
+pub(crate) struct Readings<'a>(BTreeMap<u32, Vec<Series<'a>>>);
 
 impl<'a> Readings<'a> {
     /// Sorts a run's readings.
     pub fn new(run: &'a Run) -> Self {
-        Self(series(&run.readings))
+        let mut of_machine: BTreeMap<u32, Vec<&Reading>> = BTreeMap::new();
+        run.readings.iter().for_each(|reading| of_machine.entry(reading.host).or_default().push(reading));
+        Self(of_machine.into_iter().map(|(host, readings)| (host, series(readings))).collect())
     }
 
-    /// The series of one probe, in the order in which they first appear.
-    pub fn of<'b>(&'b self, probe: &'b str) -> impl Iterator<Item = &'b Series<'a>> {
-        self.0.iter().filter(move |series| series.probe == probe)
+    /// The series of a machine, in the order in which they first appear.
+    pub fn on(&self, host: u32) -> &[Series<'a>] {
+        self.0.get(&host).map_or(&[], Vec::as_slice)
     }
 
-    /// One series.
-    pub fn get(&self, probe: &str, key: &str) -> Option<&Series<'a>> {
-        self.0.iter().find(|series| series.probe == probe && series.key == key)
+    /// The series of one probe of a machine.
+    pub fn of<'b>(&'b self, host: u32, probe: &'b str) -> impl Iterator<Item = &'b Series<'a>> {
+        self.on(host).iter().filter(move |series| series.probe == probe)
+    }
+
+    /// One series of a machine.
+    pub fn get(&self, host: u32, probe: &str, key: &str) -> Option<&Series<'a>> {
+        self.on(host).iter().find(|series| series.probe == probe && series.key == key)
     }
 }
 
@@ -121,11 +129,11 @@ pub(crate) struct Series<'a> {
     pub values: Vec<(u64, f64)>,
 }
 
-fn series(readings: &[Reading]) -> Vec<Series<'_>> {
+fn series<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Vec<Series<'a>> {
     let mut indices = std::collections::HashMap::new();
     let mut all: Vec<Series<'_>> = Vec::new();
     for reading in readings {
-        let Reading { at_ns, probe, key, value, unit } = reading;
+        let Reading { at_ns, probe, key, value, unit, host: _ } = reading;
         let index = *indices.entry((probe.as_str(), key.as_str())).or_insert(all.len());
         if index == all.len() {
             all.push(Series { probe, key, unit, values: Vec::new() });
@@ -343,7 +351,7 @@ mod tests {
 
     fn reading(second: f64, probe: &str, key: &str, value: f64) -> Reading {
         let at_ns = (second * 1e9) as u64;
-        Reading { at_ns, probe: probe.into(), key: key.into(), value, unit: "1".into() }
+        Reading { at_ns, probe: probe.into(), key: key.into(), value, unit: "1".into(), host: 0 }
     }
 
     fn figure<'a>(found: &'a [TelemetryFigure], key: &str) -> &'a TelemetryFigure {

@@ -86,6 +86,7 @@ pub fn inspect(roots: &Roots, named: impl AsRef<OsStr>) -> Result<Target, Target
         block_bytes: 4096,
         direct: false,
         labels: Default::default(),
+        host: 0,
         writable: kind == TargetKind::Directory,
         stack,
         path: canonical,

@@ -7,7 +7,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    EngineKind, Host, Imported, OffsetLog, Operation, OperationStats, Plan, Severity, Source, Target,
+    EngineKind, Host, Imported, OffsetLog, Operation, OperationStats, Plan, RemoteHost, Severity, Source,
+    Target,
 };
 
 /// Version of the log format that these types write.
@@ -52,8 +53,11 @@ pub struct RunStarted {
     pub version: String,
     /// The command line; each argument in the form of [`crate::path_text()`].
     pub command: Vec<String>,
-    /// The machine.
+    /// The machine that Lodestone was started on.
     pub host: Host,
+    /// The other machines that it measured on, in the order in which they were named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<RemoteHost>,
     /// What is measured.
     pub targets: Vec<Target>,
     /// Name of the target that the others are compared with.
@@ -78,12 +82,48 @@ impl RunStarted {
             version: String::new(),
             command: Vec::new(),
             host: Host::default(),
+            hosts: Vec::new(),
             baseline: targets.first().map(|target| target.name.clone()).unwrap_or_default(),
             targets,
             plan,
             seed: 0,
             sources: Vec::new(),
         }
+    }
+
+    /// The machine with a number: 0 is the one that Lodestone was started on, the others are those of `hosts`. A number that
+    /// nothing has, as in a damaged log, is the first.
+    pub fn machine(&self, number: u32) -> &Host {
+        self.remote(number).map_or(&self.host, |remote| &remote.machine)
+    }
+
+    /// What the machine with a number is called: as the user named it, or its own name.
+    pub fn machine_name(&self, number: u32) -> &str {
+        self.remote(number).map_or(&self.host.name, |remote| &remote.name)
+    }
+
+    /// What the machines with targets are called, by commas.
+    pub fn machine_names(&self) -> String {
+        let names: Vec<&str> = self.machines().into_iter().map(|number| self.machine_name(number)).collect();
+        names.join(", ")
+    }
+
+    /// What the machine of a target is called.
+    pub fn machine_of(&self, target: &str) -> &str {
+        let number = self.targets.iter().find(|known| known.name == target).map_or(0, |known| known.host);
+        self.machine_name(number)
+    }
+
+    fn remote(&self, number: u32) -> Option<&RemoteHost> {
+        self.hosts.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The numbers of the machines that have targets, in ascending order.
+    pub fn machines(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.targets.iter().map(|target| target.host).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
     }
 }
 
@@ -220,6 +260,9 @@ pub struct Reading {
     pub value: f64,
     /// Its unit.
     pub unit: String,
+    /// Number of the machine, as in [`RunStarted::machine`].
+    #[serde(default, skip_serializing_if = "crate::host::is_first")]
+    pub host: u32,
 }
 
 /// The end of a repeat and what was counted around it.

@@ -31,3 +31,21 @@ pub struct Host {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
 }
+
+/// Another machine that a run measured on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteHost {
+    /// As the user named it, such as `pi@garage`.
+    pub name: String,
+    /// The machine.
+    pub machine: Host,
+    /// Nanoseconds that its wall clock was ahead of this machine's at the start, by the exchange of least round trip.
+    pub ahead_ns: i64,
+    /// Half that round trip: the truth is no farther from `ahead_ns` than these nanoseconds.
+    pub within_ns: u64,
+}
+
+/// True of the machine that Lodestone was started on, whose number logs leave out.
+pub(crate) fn is_first(number: &u32) -> bool {
+    *number == 0
+}

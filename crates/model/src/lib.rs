@@ -41,7 +41,7 @@ pub use event::{
     RepeatOutcome, RepeatStarted, RunFinished, RunOutcome, RunStarted, SetAside, SetAsideReason,
 };
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
-pub use host::Host;
+pub use host::{Host, RemoteHost};
 pub use imported::{Figure, Imported, Printed, Recomputed, Remark, Source};
 pub use inventory::{Candidate, Inventory};
 pub use measurement::{

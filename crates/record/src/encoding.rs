@@ -9,8 +9,18 @@ use serde::{Deserialize, Serialize};
 /// Start of a line of readings.
 const READINGS: &[u8] = b"{\"event\":\"readings\",";
 
-/// Probe, key and unit of a series.
-type Series = (String, String, String);
+/// Probe, key and unit of a series, and the number of its machine.
+type Series = (String, String, String, u32);
+
+/// A series with its number. That of the first machine is left out.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum NumberedSeries {
+    /// Of the first machine.
+    Here(u32, String, String, String),
+    /// Of another.
+    There(u32, String, String, String, u32),
+}
 
 /// A line of readings.
 #[derive(Serialize, Deserialize)]
@@ -21,7 +31,7 @@ struct Readings<'a> {
     at_ns: u64,
     /// The series that are new in this line, with their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    series: Vec<(u32, String, String, String)>,
+    series: Vec<NumberedSeries>,
     /// Nanoseconds after `at_ns`, and each value after the number of its series.
     polls: Vec<(i64, Vec<(u32, f64)>)>,
 }
@@ -50,11 +60,17 @@ impl Encoder {
     fn readings(&mut self, at_ns: u64, events: &[Event]) -> Readings<'static> {
         let mut line = Readings { event: "readings", at_ns, series: Vec::new(), polls: Vec::new() };
         for event in events {
-            let Event::Reading(Reading { at_ns: moment, probe, key, value, unit }) = event else { continue };
-            let series = (probe.clone(), key.clone(), unit.clone());
+            let Event::Reading(Reading { at_ns: moment, probe, key, value, unit, host }) = event else {
+                continue;
+            };
+            let series = (probe.clone(), key.clone(), unit.clone(), *host);
             let next = self.numbers.len() as u32;
             let number = *self.numbers.entry(series).or_insert_with(|| {
-                line.series.push((next, probe.clone(), key.clone(), unit.clone()));
+                let [probe, key, unit] = [probe, key, unit].map(String::clone);
+                line.series.push(match host {
+                    0 => NumberedSeries::Here(next, probe, key, unit),
+                    _ => NumberedSeries::There(next, probe, key, unit, *host),
+                });
                 next
             });
             let after_ns = moment.wrapping_sub(at_ns) as i64;
@@ -80,13 +96,16 @@ impl Decoder {
             return Ok(vec![serde_json::from_slice(line)?]);
         }
         let Readings { at_ns, series, polls, .. } = serde_json::from_slice(line)?;
-        self.series.extend(series.into_iter().map(|(number, probe, key, unit)| (number, (probe, key, unit))));
+        self.series.extend(series.into_iter().map(|series| match series {
+            NumberedSeries::Here(number, probe, key, unit) => (number, (probe, key, unit, 0)),
+            NumberedSeries::There(number, probe, key, unit, host) => (number, (probe, key, unit, host)),
+        }));
         let mut events = Vec::new();
         for (after_ns, values) in polls {
             let at_ns = at_ns.wrapping_add_signed(after_ns);
             for (number, value) in values {
-                let Some((probe, key, unit)) = self.series.get(&number).cloned() else { continue };
-                events.push(Event::Reading(Reading { at_ns, probe, key, value, unit }));
+                let Some((probe, key, unit, host)) = self.series.get(&number).cloned() else { continue };
+                events.push(Event::Reading(Reading { at_ns, probe, key, value, unit, host }));
             }
         }
         Ok(events)
@@ -99,7 +118,7 @@ mod tests {
 
     fn reading(at_ns: u64, key: &str, value: f64) -> Event {
         let [probe, key, unit] = ["cpu", key, "1"].map(str::to_owned);
-        Event::Reading(Reading { at_ns, probe, key, value, unit })
+        Event::Reading(Reading { at_ns, probe, key, value, unit, host: 0 })
     }
 
     fn lines(encoder: &mut Encoder, events: &[Event]) -> Vec<Vec<u8>> {
@@ -118,6 +137,16 @@ mod tests {
             let lines = lines(&mut encoder, together);
             assert!(lines.len() == 1 && lines[0].starts_with(READINGS), "{lines:?}");
             assert_eq!(decoder.decode(&lines[0]).unwrap(), together);
+        }
+    }
+
+    #[test]
+    fn a_series_of_another_machine_is_another_series() {
+        let Event::Reading(first) = reading(1, "a", 1.0) else { unreachable!() };
+        let events = [0, 2].map(|host| Event::Reading(Reading { host, ..first.clone() }));
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for _ in 0..2 {
+            assert_eq!(decoder.decode(&lines(&mut encoder, &events)[0]).unwrap(), events);
         }
     }
 

@@ -299,7 +299,7 @@ impl Store {
             file_bytes,
             modified_ns,
             started_unix_ns: run.started.started_unix_ns,
-            host: run.started.host.name.clone(),
+            host: run.started.machine_names(),
             suite: run.started.plan.suite.clone(),
             plan: run.started.plan.id.clone(),
             targets: run.started.targets.iter().map(|t| t.name.clone()).collect(),

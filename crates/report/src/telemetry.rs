@@ -86,10 +86,10 @@ pub fn telemetry_csv(run: &Run, telemetry: &[StepTelemetry]) -> String {
         for figure in &step.figures {
             let numbers = [figure.mean, figure.min, figure.max, figure.covered_ns as f64 / 1e9];
             let numbers = numbers.map(|number| number.to_string());
-            let names = [&run.started.id, &run.started.host.name, &step.target, &step.step];
+            let names = [&run.started.id, run.started.machine_of(&step.target), &step.target, &step.step];
             let series = [&figure.probe, &figure.key, &figure.unit];
-            let fields: Vec<&str> =
-                names.into_iter().chain(series).chain(&numbers).map(String::as_str).collect();
+            let more = series.into_iter().chain(&numbers).map(String::as_str);
+            let fields: Vec<&str> = names.into_iter().chain(more).collect();
             out.push_str(&row(&fields));
         }
     }

@@ -214,7 +214,7 @@ fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
     let own = devices(target);
     let is_elsewhere = |other: &Target| {
         let foreign = devices(other);
-        !foreign.is_empty() && foreign.iter().all(|device| !own.contains(device))
+        other.host != target.host || !foreign.is_empty() && foreign.iter().all(|device| !own.contains(device))
     };
     let elsewhere = context
         .completed()
@@ -234,7 +234,8 @@ pub(super) fn background_between(rule: &Rule, context: &RuleContext<'_>) -> Vec<
         };
         for layer in target.stack.iter().filter(|l| l.level == lowest && l.device.is_some()) {
             let mean = |what: &str| {
-                let series = context.readings.get("devices", &format!("{}.{what}", layer.name))?;
+                let series =
+                    context.readings.get(target.host, "devices", &format!("{}.{what}", layer.name))?;
                 series.mean_inside(&pauses).filter(|(_, covered_ns)| *covered_ns >= ENOUGH_NS)
             };
             let (Some((read, covered_ns)), Some((write, _))) = (mean("read"), mean("write")) else {

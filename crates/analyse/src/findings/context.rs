@@ -116,6 +116,18 @@ impl<'a> RuleContext<'a> {
         self.completed().filter(move |p| p.target.name == target.name && !p.step.workload.is_metadata())
     }
 
+    /// The numbers of the machines with targets.
+    pub(super) fn machines(&self) -> impl Iterator<Item = u32> {
+        self.run.started.machines().into_iter()
+    }
+
+    /// ` on HOST` where there are several machines, else nothing.
+    pub(super) fn on_machine(&self, number: u32) -> String {
+        let is_one_of_many = self.machines().count() > 1;
+        let name = is_one_of_many.then(|| self.run.started.machine_name(number));
+        name.map_or_else(String::new, |name| format!(" on {name}"))
+    }
+
     pub(super) fn targets(&self) -> impl Iterator<Item = &'a Target> {
         self.run.started.targets.iter()
     }

@@ -17,22 +17,24 @@ const HOT_DISK: f64 = 70.0;
 const HOT_PROCESSOR: f64 = 80.0;
 
 /// The readings of one sensor.
-struct Sensor<'a> {
-    name: &'a str,
+struct Sensor {
+    name: String,
     first: (u64, f64),
     highest: (u64, f64),
     limit: f64,
 }
 
 /// All sensors whose temperature rose by [`RISE`] or reached its limit.
-fn warm<'a>(context: &'a RuleContext<'_>) -> Vec<Sensor<'a>> {
+fn warm(context: &RuleContext<'_>) -> Vec<Sensor> {
     let mut found = Vec::new();
-    for (probe, limit) in [("disk_temperature", HOT_DISK), ("temperature", HOT_PROCESSOR)] {
-        for series in context.readings.of(probe) {
+    let probes = [("disk_temperature", HOT_DISK), ("temperature", HOT_PROCESSOR)];
+    for (machine, (probe, limit)) in context.machines().flat_map(|m| probes.map(|probe| (m, probe))) {
+        for series in context.readings.of(machine, probe) {
             let Some(first) = series.values.first().copied() else { continue };
             let highest =
                 series.values.iter().copied().fold(first, |high, v| if v.1 > high.1 { v } else { high });
-            let sensor = Sensor { name: series.key, first, highest, limit };
+            let name = format!("{}{}", series.key, context.on_machine(machine));
+            let sensor = Sensor { name, first, highest, limit };
             if sensor.rise() >= RISE || highest.1 >= limit {
                 found.push(sensor);
             }
@@ -41,7 +43,7 @@ fn warm<'a>(context: &'a RuleContext<'_>) -> Vec<Sensor<'a>> {
     found
 }
 
-impl Sensor<'_> {
+impl Sensor {
     fn rise(&self) -> f64 {
         self.highest.1 - self.first.1
     }
@@ -69,7 +71,7 @@ fn falling(context: &RuleContext<'_>) -> Vec<(f64, String)> {
 
 pub(super) fn temperature_rose(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let fallen = falling(context);
-    let finding = |sensor: Sensor<'_>| {
+    let finding = |sensor: Sensor| {
         let seconds = sensor.highest.0.saturating_sub(sensor.first.0) as f64 / 1e9;
         let is_hot = sensor.highest.1 >= sensor.limit;
         let mut message = match sensor.rise() >= 1.0 {
@@ -126,17 +128,24 @@ fn clocks(pair: &Pair<'_>, clock: &Series<'_>) -> Option<(f64, f64)> {
 }
 
 pub(super) fn clock_dropped(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let on = |machine| clock_dropped_on(rule, context, machine);
+    context.machines().filter_map(on).collect()
+}
+
+fn clock_dropped_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Option<Finding> {
     /// From this drop on, the processor is throttled and not merely idle in between.
     const DROP: f64 = 0.1;
-    let Some(clock) = context.readings.get("frequency", "max") else { return Vec::new() };
-    let pairs: Vec<(f64, f64)> = context.completed().filter_map(|pair| clocks(pair, clock)).collect();
+    let clock = context.readings.get(machine, "frequency", "max")?;
+    let there = context.completed().filter(|pair| pair.target.host == machine);
+    let pairs: Vec<(f64, f64)> = there.filter_map(|pair| clocks(pair, clock)).collect();
     let ratios: Vec<f64> = pairs.iter().map(|(before, after)| after / before).collect();
-    let Some(ratio) = median(&ratios).filter(|ratio| *ratio <= 1.0 - DROP) else { return Vec::new() };
+    let ratio = median(&ratios).filter(|ratio| *ratio <= 1.0 - DROP)?;
     let of =
         |pick: fn(&(f64, f64)) -> f64| median(&pairs.iter().map(pick).collect::<Vec<_>>()).unwrap_or(0.0);
     let (before, after) = (of(|p| p.0), of(|p| p.1));
     let message = format!(
-        "the fastest processor's clock was {} in the last third of the steps' repeats, from {:.2} GHz to {:.2} GHz: early and late figures that depend on the processor do not compare",
+        "the fastest processor's clock{} was {} in the last third of the steps' repeats, from {:.2} GHz to {:.2} GHz: early and late figures that depend on the processor do not compare",
+        context.on_machine(machine),
         by(ratio - 1.0, "higher", "lower"),
         before / 1e9,
         after / 1e9
@@ -145,7 +154,7 @@ pub(super) fn clock_dropped(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
         evidence("clock in the first third of the repeats of a step", before, "Hz"),
         evidence("clock in the last third", after, "Hz"),
     ];
-    vec![rule.finding(Severity::Warning, Subject::default(), message, figures).changing(1.0 - ratio)]
+    Some(rule.finding(Severity::Warning, Subject::default(), message, figures).changing(1.0 - ratio))
 }
 
 /// The meaning of a series of the probe `throttling`.
@@ -161,11 +170,17 @@ fn reason(key: &str) -> Option<String> {
 }
 
 pub(super) fn throttled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let spans: Vec<(u64, u64)> = context.completed().flat_map(spans).collect();
+    let on = |machine| throttled_on(rule, context, machine);
+    context.machines().filter_map(on).collect()
+}
+
+fn throttled_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Option<Finding> {
+    let there = context.completed().filter(|pair| pair.target.host == machine);
+    let spans: Vec<(u64, u64)> = there.flat_map(spans).collect();
     let mut reasons: Vec<String> = Vec::new();
     let mut figures: Vec<Evidence> = Vec::new();
     let mut largest = 0.0f64;
-    for series in context.readings.of("throttling") {
+    for series in context.readings.of(machine, "throttling") {
         let Some(reason) = reason(series.key) else { continue };
         // Events have a rate, flags and cooling are shares of the time; powerclamp reads below 0 where it is off.
         let Some((mean, covered_ns)) = series.mean_over(&spans).filter(|(mean, _)| *mean > 0.0) else {
@@ -182,13 +197,13 @@ pub(super) fn throttled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
         largest = largest.max(if is_event { 0.1 } else { mean });
     }
     if reasons.is_empty() {
-        return Vec::new();
+        return None;
     }
     let fallen = falling(context);
-    let mut message = format!("during the measurement {}", list(&reasons));
+    let mut message = format!("during the measurement{} {}", context.on_machine(machine), list(&reasons));
     if let Some((_, words)) = fallen.first() {
         message.push_str(&format!("; {words} at the end of the run"));
     }
     let effect = fallen.iter().map(|(share, _)| *share).fold(largest.min(1.0) * 0.3, f64::max);
-    vec![rule.finding(Severity::Warning, Subject::default(), message, figures).changing(effect)]
+    Some(rule.finding(Severity::Warning, Subject::default(), message, figures).changing(effect))
 }

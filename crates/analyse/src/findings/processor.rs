@@ -102,7 +102,7 @@ fn others_share(pair: &Pair<'_>, kernel_cores: f64) -> Option<f64> {
 /// The kinds of kernel threads, each with its processor time in cores.
 fn kernel_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>) -> Vec<(&'a str, f64)> {
     let spans = spans(context.run, pair.step, &pair.target.name);
-    let kinds = context.readings.of("kernel_threads");
+    let kinds = context.readings.of(pair.target.host, "kernel_threads");
     kinds.filter_map(|series| Some((series.key, series.mean_during(&spans)?))).collect()
 }
 
@@ -131,7 +131,7 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -
         let kinds = kernel_threads(pair, context);
         let (kind, cores) = saturated_threads(&kinds)?;
         let (threads, work) = work_of(kind);
-        let all = f64::from(context.run.started.host.cpus.max(1));
+        let all = f64::from(context.run.started.machine(pair.target.host).cpus.max(1));
         let busiest = pair.telemetry(context)?.get("cpu", "busiest").map_or(0.0, |f| f.mean);
         // Threads on many cores are certainly a limit only if one core, or all of them, had no time left.
         let is_sure = busiest >= SATURATED_WORKER || cores >= SATURATED_THREAD * all;

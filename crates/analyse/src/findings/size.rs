@@ -7,9 +7,9 @@ use super::words::{amount, short_list};
 use super::{Rule, RuleContext, evidence, subject, total};
 
 pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let memory = context.run.started.host.memory_bytes;
     let mut found = Vec::new();
     for target in context.targets() {
+        let memory = context.run.started.machine(target.host).memory_bytes;
         let sizes = context
             .transfers_on(target)
             .filter(|p| p.step.workload.cache != CacheState::ColdEach)

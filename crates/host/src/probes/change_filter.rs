@@ -64,7 +64,7 @@ impl ChangeFilter {
 impl Series {
     fn reading(&self, probe: &str, at_ns: u64, value: f64) -> Reading {
         let (key, unit) = (self.key.clone(), self.unit.to_owned());
-        Reading { at_ns, probe: probe.to_owned(), key, value, unit }
+        Reading { at_ns, probe: probe.to_owned(), key, value, unit, host: 0 }
     }
 
     fn is_within_a_step(&self, at_ns: u64, value: f64) -> bool {

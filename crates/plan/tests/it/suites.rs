@@ -317,6 +317,7 @@ fn target(kind: TargetKind) -> Target {
         block_bytes: 4096,
         direct: true,
         labels: Default::default(),
+        host: 0,
         writable: kind == TargetKind::Directory,
         stack: Vec::new(),
     }

@@ -235,6 +235,7 @@ fn target(name: &str) -> Target {
         block_bytes: 512,
         direct: true,
         labels: Default::default(),
+        host: 0,
         writable: false,
         stack: Vec::new(),
     }

@@ -17,6 +17,7 @@ fn started(id: &str, at: i64) -> RunStarted {
         block_bytes: 512,
         direct: true,
         labels: Default::default(),
+        host: 0,
         writable: true,
         stack: Vec::new(),
     };
@@ -73,6 +74,7 @@ fn events_appended_together_are_separate_lines() {
     let (_directory, store) = store();
     let mut writer = store.begin(started("abc", 5)).unwrap();
     let reading = Reading {
+        host: 0,
         at_ns: 7,
         probe: "temperature".into(),
         key: "cpu-thermal".into(),

@@ -28,8 +28,31 @@ pub(crate) struct Trace {
 
 /// All curves that a run's readings give: processors, load, pressure, what the disks do, temperature, clock.
 pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> {
+    let machines = run.started.machines();
+    let named = |machine: u32| {
+        let mut found = traces_of(run, targets, seconds, machine);
+        if machines.len() > 1 {
+            let name = run.started.machine_name(machine);
+            found.iter_mut().for_each(|trace| trace.name = format!("{name}: {}", trace.name));
+        }
+        found
+    };
+    let mut all: Vec<Trace> = machines.iter().flat_map(|machine| named(*machine)).collect();
+    // The curves of one kind share a row.
+    let mut kinds: Vec<&str> = Vec::new();
+    all.iter().for_each(|trace| {
+        if !kinds.contains(&trace.kind) {
+            kinds.push(trace.kind);
+        }
+    });
+    all.sort_by_key(|trace| kinds.iter().position(|kind| *kind == trace.kind));
+    all
+}
+
+/// The curves of one machine.
+fn traces_of(run: &Run, targets: &[String], seconds: f64, machine: u32) -> Vec<Trace> {
     let bin = seconds / BINS as f64;
-    let series = series(&run.readings);
+    let series = series(run.readings.iter().filter(|reading| reading.host == machine));
     let of = |probe: &str, key: &str| series.get(&(probe, key)).map(|values| binned(values, bin));
     let trace = |kind, name: &str, target, unit, values: Vec<Option<f64>>| Trace {
         kind,
@@ -42,7 +65,7 @@ pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> 
     };
     let dashed = |trace: Trace| Trace { is_dashed: true, ..trace };
     let mut found = Vec::new();
-    if let Some(values) = processors(&series, run.started.host.cpus, bin) {
+    if let Some(values) = processors(&series, run.started.machine(machine).cpus, bin) {
         found.push(trace("processors", "all processors", None, "share", values));
     }
     for (cpu, values) in each_processor(&series, bin) {
@@ -62,19 +85,19 @@ pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> 
         ("device bandwidth: reads solid, writes dashed", "B/s", ["read", "write"]),
         ("device operations per second: reads solid, writes dashed", "1/s", ["reads", "writes"]),
     ] {
-        for (i, name, disk) in disks(run, targets) {
+        for (i, name, disk) in disks(run, targets, machine) {
             let [read, written] = keys.map(|key| of("devices", &format!("{disk}.{key}")));
             found.extend(read.map(|values| trace(kind, &format!("{name} reads"), i, unit, values)));
             let written = written.map(|values| trace(kind, &format!("{name} writes"), i, unit, values));
             found.extend(written.map(dashed));
         }
     }
-    for (i, name, disk) in disks(run, targets) {
+    for (i, name, disk) in disks(run, targets, machine) {
         if let Some(values) = of("devices", &format!("{disk}.busy")) {
             found.push(trace("device busy", &name, i, "share", values));
         }
     }
-    for (i, name, disk) in disks(run, targets) {
+    for (i, name, disk) in disks(run, targets, machine) {
         if let Some(values) = of("devices", &format!("{disk}.queue")) {
             found.push(trace("device queue", &name, i, "1", values));
         }
@@ -92,7 +115,7 @@ pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> 
 type Series<'a> = BTreeMap<(&'a str, &'a str), Vec<(f64, f64)>>;
 
 /// Seconds and values by probe and key, in the order of time.
-fn series(readings: &[Reading]) -> Series<'_> {
+fn series<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Series<'a> {
     let mut found: Series<'_> = BTreeMap::new();
     for Reading { at_ns, probe, key, value, .. } in readings {
         found.entry((probe, key)).or_default().push((*at_ns as f64 / 1e9, *value));
@@ -160,10 +183,10 @@ fn highest(series: &Series<'_>, probes: &[&str], bin: f64) -> Option<Vec<Option<
     (!all.is_empty()).then(|| (0..BINS).map(most).collect())
 }
 
-/// Every disk below the targets: its target, if there is exactly one, a name, and the disk's name.
-fn disks(run: &Run, targets: &[String]) -> Vec<(Option<usize>, String, String)> {
+/// Every disk below the targets of a machine: its target, if there is exactly one, a name, and the disk's name.
+fn disks(run: &Run, targets: &[String], machine: u32) -> Vec<(Option<usize>, String, String)> {
     let mut carried: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for target in &run.started.targets {
+    for target in run.started.targets.iter().filter(|target| target.host == machine) {
         let Some(number) = targets.iter().position(|name| *name == target.name) else { continue };
         for layer in target.stack.iter().filter(|l| l.kind == LayerKind::Disk) {
             let of = carried.entry(&layer.name).or_default();
@@ -194,6 +217,7 @@ mod tests {
     #[test]
     fn a_few_processors_are_drawn_one_by_one() {
         let reading = |key: &str, at_ns: u64, value: f64| Reading {
+            host: 0,
             at_ns,
             probe: "cpu".into(),
             key: key.into(),

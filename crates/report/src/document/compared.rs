@@ -35,7 +35,7 @@ pub fn comparison_document(runs: &[&Run], compared: &ComparedRuns, view: &RunVie
         let what = format!(
             "{} on {}, suite {}, {}",
             when(s.started_unix_ns, &view.time_zone),
-            if s.host.name.is_empty() { "an unnamed machine" } else { &s.host.name },
+            Some(s.machine_names()).filter(|names| !names.is_empty()).unwrap_or("an unnamed machine".into()),
             s.plan.suite,
             s.targets.iter().map(target_words).collect::<Vec<_>>().join(", ")
         );

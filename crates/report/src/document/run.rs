@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analyse::{Analysis, first_round_that_counts};
 use model::units::ShortDuration;
-use model::{Rounds, Run, RunOutcome, Target};
+use model::{Host, Rounds, Run, RunOutcome, Target};
 
 use crate::answer::answers;
 use crate::answer::costs::Costs;
@@ -73,7 +73,21 @@ pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
 
 pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
     let started = &run.started;
-    let host = &started.host;
+    let machines = started.machines();
+    let name = |number: u32| match machines.as_slice() {
+        [_] => "machine".to_owned(),
+        _ => format!("machine {}", started.machine_name(number)),
+    };
+    let words = |number: &u32| (name(*number), machine_words(started.machine(*number), view));
+    let mut facts: Vec<(String, String)> = machines.iter().map(words).collect();
+    for target in &started.targets {
+        facts.push((target.name.clone(), target_line(run, target, view)));
+    }
+    facts.push(("method".to_owned(), method_line(run, analysis)));
+    facts
+}
+
+fn machine_words(host: &Host, view: &RunView) -> String {
     let mut machine = format!("{}, {} × {}", host.name, host.cpus, host.cpu);
     machine.push_str(&format!(", {}", display_bytes(host.memory_bytes, view.units)));
     for part in [&host.board, &host.os].into_iter().flatten() {
@@ -81,12 +95,7 @@ pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> V
     }
     machine.push_str(&format!(", Linux {}", host.kernel));
     bearings(host, view.units).iter().for_each(|part| machine.push_str(&format!(", {part}")));
-    let mut facts = vec![("machine".to_owned(), machine)];
-    for target in &started.targets {
-        facts.push((target.name.clone(), target_line(run, target, view)));
-    }
-    facts.push(("method".to_owned(), method_line(run, analysis)));
-    facts
+    machine
 }
 
 fn target_line(run: &Run, target: &Target, view: &RunView) -> String {

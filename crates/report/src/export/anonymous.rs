@@ -20,8 +20,9 @@ use std::path::Path;
 use model::fact::{Disclosure, Fact, Subject};
 use model::{
     DeviceActivity, FailureKind, Figure, Host, Imported, IntegrityCheck, LaidOut, Layer, LayerKind, Mismatch,
-    Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Remark, Repeat, RepeatFailure, RepeatFinished,
-    RepeatOutcome, RepeatStarted, Run, RunStarted, Source, Step, TOOLS_TARGET, Target, fact, path_text,
+    Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Remark, RemoteHost, Repeat, RepeatFailure,
+    RepeatFinished, RepeatOutcome, RepeatStarted, Run, RunStarted, Source, Step, TOOLS_TARGET, Target, fact,
+    path_text,
 };
 use siphasher::sip::SipHasher24;
 
@@ -94,6 +95,7 @@ impl Anonymiser {
             version: _,
             command,
             host,
+            hosts,
             targets,
             baseline,
             plan,
@@ -103,6 +105,11 @@ impl Anonymiser {
         self.count("command line", usize::from(!command.is_empty()));
         *command = vec!["lodestone".to_owned(), LEFT_OUT.to_owned()];
         self.host(host);
+        for RemoteHost { name, machine, ahead_ns: _, within_ns: _ } in hosts {
+            self.host(machine);
+            self.secret(name, &machine.name);
+            name.clone_from(&machine.name);
+        }
         targets.iter_mut().for_each(|target| self.target(target));
         sources.iter_mut().for_each(|source| self.source(source));
         *baseline = self.target_name(baseline);
@@ -145,6 +152,7 @@ impl Anonymiser {
             writable: _,
             stack,
             labels,
+            host: _,
         } = target;
         *name = self.target_name(name);
         *path = self.path(&path_text(&*path)).into();
@@ -356,7 +364,7 @@ impl Anonymiser {
     }
 
     fn reading(&mut self, reading: &mut Reading) {
-        let Reading { at_ns: _, probe, key, value: _, unit: _ } = reading;
+        let Reading { at_ns: _, probe, key, value: _, unit: _, host: _ } = reading;
         if words::PUBLIC_PROBES.contains(&probe.as_str()) {
             return;
         }

@@ -9,7 +9,7 @@ pub fn csv(run: &Run, measurements: &[Measurement]) -> String {
         for (round, value) in &m.values {
             let fields = [
                 run.started.id.as_str(),
-                &run.started.host.name,
+                run.started.machine_of(&m.target),
                 &m.target,
                 &m.step,
                 m.operation.name(),

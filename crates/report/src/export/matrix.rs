@@ -321,8 +321,8 @@ fn labels(run: &Run, m: &Measurement, step: &Step, order: &LabelOrder<'_>) -> La
     let imported: Option<&Imported> = run.completed(&m.step, &m.target).find_map(|r| r.imported.as_deref());
     let mut labels: Labels = BTreeMap::new();
     // The machine that imported files knows nothing about the one that measured.
-    let host = Some(&run.started.host.name).filter(|name| imported.is_none() && !name.is_empty());
-    labels.extend(host.map(|name| ("host".to_owned(), plain(name.clone()))));
+    let host = Some(run.started.machine_of(&m.target)).filter(|name| imported.is_none() && !name.is_empty());
+    labels.extend(host.map(|name| ("host".to_owned(), plain(name.to_owned()))));
     let target = run.started.targets.iter().find(|t| t.name == m.target);
     for (key, value) in target.map(|t| labels_of(run, t)).into_iter().flatten() {
         labels.insert(key, plain(value));

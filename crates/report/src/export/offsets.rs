@@ -18,11 +18,12 @@ pub fn offsets_csv(run: &Run) -> String {
     for repeat in &run.repeats {
         let (started, offset_log) = (&repeat.started, repeat.finished.iter().flat_map(|f| &f.offset_log));
         for (operation, offset_log) in offset_log {
-            let names = [&run.started.id, &run.started.host.name, &started.target, &started.step];
+            let names =
+                [&run.started.id, run.started.machine_of(&started.target), &started.target, &started.step];
             for logged in &offset_log.kept {
                 let numbers =
                     [u64::from(started.round), logged.offset, logged.bytes, logged.ns].map(|n| n.to_string());
-                let mut fields: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+                let mut fields: Vec<&str> = names.to_vec();
                 fields.push(operation.name());
                 fields.extend(numbers.iter().map(String::as_str));
                 out.push_str(&row(&fields));

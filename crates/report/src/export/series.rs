@@ -49,7 +49,7 @@ fn origin<'a>(run: &'a Run, of: &'a Measurement) -> [(&'static str, &'a str); 6]
     let started = &run.started;
     [
         ("run", started.id.as_str()),
-        ("host", &started.host.name),
+        ("host", started.machine_of(&of.target)),
         ("suite", &started.plan.suite),
         ("target", &of.target),
         ("step", &of.step),

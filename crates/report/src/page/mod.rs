@@ -98,8 +98,8 @@ fn run_title(analysed: &AnalysedRun<'_>) -> String {
         return format!("Run {} · imported {at}", started.id);
     }
     // An anonymised run has no host name.
-    let host = Some(&started.host.name).filter(|name| !name.is_empty());
-    let host = host.map_or_else(String::new, |name| format!(" · {name}"));
+    let host = Some(started.machine_names()).filter(|names| !names.is_empty());
+    let host = host.map_or_else(String::new, |names| format!(" · {names}"));
     format!("Run {} · suite {}{host} · {at}", started.id, started.plan.suite)
 }
 
@@ -312,14 +312,23 @@ fn stacks(analysed: &AnalysedRun<'_>) -> Markup {
         remark: None,
         stack: target.stack.clone(),
     };
-    let candidates: Vec<_> = started.targets.iter().filter(|t| !t.stack.is_empty()).map(candidate).collect();
-    if candidates.is_empty() {
-        return html! {};
-    }
-    let inventory = Inventory { host: started.host.clone(), candidates, left_out: 0, unseen: Vec::new() };
+    let on = |machine: u32| {
+        let there = started.targets.iter().filter(|t| t.host == machine && !t.stack.is_empty());
+        (machine, there.map(candidate).collect::<Vec<_>>())
+    };
+    let trees = started.machines().into_iter().map(on).filter(|(_, candidates)| !candidates.is_empty());
     let style = TextStyle { width: 110, color: false };
-    let tree = targets_text(&inventory, analysed.view.units, style).to_string();
-    html! { pre.stacks tabindex="0" aria-label="Stacks" { (tree.trim_end()) } }
+    let tree = |(machine, candidates)| {
+        let host = started.machine(machine).clone();
+        let inventory = Inventory { host, candidates, left_out: 0, unseen: Vec::new() };
+        targets_text(&inventory, analysed.view.units, style).to_string().trim_end().to_owned()
+    };
+    let trees: Vec<String> = trees.map(tree).collect();
+    html! {
+        @if !trees.is_empty() {
+            pre.stacks tabindex="0" aria-label="Stacks" { (trees.join("\n\n")) }
+        }
+    }
 }
 
 fn repeat(analysed: &AnalysedRun<'_>, level: u8, id: &str) -> Markup {

@@ -157,6 +157,7 @@ fn warm() -> Run {
     ];
     for (i, at_ns) in (0..end_ns + 100_000_000).step_by(100_000_000).enumerate() {
         let readings = series.map(|(probe, key, unit, value, more)| model::Reading {
+            host: 0,
             at_ns,
             probe: probe.into(),
             key: key.into(),

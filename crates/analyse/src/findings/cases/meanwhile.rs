@@ -153,6 +153,27 @@ fn heat_is_a_warning_only_if_figures_got_worse() {
 }
 
 #[test]
+fn heat_belongs_to_its_machine() {
+    let mut run = run(workload());
+    readings(&mut run, "temperature", "cpu-thermal", &[40.0, 45.0, 52.0]);
+    readings(&mut run, "temperature", "cpu-thermal", &[30.0, 31.0, 30.0]);
+    let warm = run.readings.len() / 2;
+    run.readings[..warm].iter_mut().for_each(|reading| reading.host = 1);
+    let pi = RemoteHost { name: "pi@garage".into(), ..RemoteHost::default() };
+    run.started.hosts = vec![pi];
+    let of_runs = |run: &Run| -> Vec<String> {
+        let heat = found_in(run).into_iter().filter(|f| f.rule == "temperature-rose");
+        heat.map(|f| f.message).collect()
+    };
+    assert!(of_runs(&run).is_empty(), "nothing was measured on the warm machine");
+    let there = Target { name: "there".into(), host: 1, ..run.started.targets[0].clone() };
+    run.started.targets.push(there);
+    let found = of_runs(&run);
+    let first = "cpu-thermal on pi@garage rose by 12 °C to 52 °C within 3 s";
+    assert!(found.len() == 1 && found[0].starts_with(first), "{found:?}");
+}
+
+#[test]
 fn background_traffic_names_process_and_device() {
     let mut run = run(workload());
     each_finished(&mut run, |f| f.devices[0].written_bytes = 9_000_000);

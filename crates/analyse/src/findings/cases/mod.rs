@@ -119,7 +119,14 @@ fn readings(run: &mut Run, probe: &str, key: &str, values: &[f64]) {
     }
     for (i, value) in std::iter::once(&values[0]).chain(values).enumerate() {
         let (probe, key) = (probe.to_owned(), key.to_owned());
-        run.readings.push(Reading { at_ns: i as u64 * SECOND, probe, key, value: *value, unit: "1".into() });
+        run.readings.push(Reading {
+            at_ns: i as u64 * SECOND,
+            probe,
+            key,
+            value: *value,
+            unit: "1".into(),
+            host: 0,
+        });
     }
 }
 

@@ -57,6 +57,7 @@ fn readings_that_reach_beyond_a_repeat_do_not_hide_what_happened_in_it() {
         // The repeats begin at 0, 2 and 4 s, and take a second.
         readings(&mut run, "load", "1min", &[0.0; 9]);
         run.readings.extend(values.iter().map(|(ms, value)| Reading {
+            host: 0,
             at_ns: ms * 1_000_000,
             probe: "kernel_threads".into(),
             key: "dm-crypt".into(),

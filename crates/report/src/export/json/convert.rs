@@ -6,7 +6,7 @@ use analyse::{
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
-    OffsetLog, Operation, RepeatOutcome, Run, StallEffect, Target, path_text,
+    OffsetLog, Operation, RemoteHost, RepeatOutcome, Run, StallEffect, Target, path_text,
 };
 use serde::Serialize;
 
@@ -71,6 +71,7 @@ pub fn run_facts(run: &Run) -> RunFacts {
         id: started.id.clone(),
         started: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         host: host_facts(&started.host),
+        hosts: started.hosts.iter().map(remote_facts).collect(),
         version: started.version.clone(),
         suite: started.plan.suite.clone(),
         plan: started.plan.id.clone(),
@@ -78,6 +79,15 @@ pub fn run_facts(run: &Run) -> RunFacts {
         command: started.command.clone(),
         outcome: run.finished.as_ref().map(|f| word(&f.outcome)),
         seconds: run.finished.as_ref().map(|f| f.at_ns as f64 / 1e9),
+    }
+}
+
+fn remote_facts(remote: &RemoteHost) -> RemoteHostFacts {
+    RemoteHostFacts {
+        name: remote.name.clone(),
+        machine: host_facts(&remote.machine),
+        clock_ahead_seconds: remote.ahead_ns as f64 / 1e9,
+        clock_within_seconds: remote.within_ns as f64 / 1e9,
     }
 }
 
@@ -119,6 +129,7 @@ fn target_facts(run: &Run, target: &Target) -> TargetFacts {
         layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
         stack: target.stack.iter().map(layer_facts).collect(),
         labels: target.labels.clone(),
+        host: run.started.machine_name(target.host).to_owned(),
     }
 }
 

@@ -43,6 +43,8 @@ pub struct RunFacts {
     pub started: String,
     /// The machine.
     pub host: HostFacts,
+    /// The other machines that it measured on.
+    pub hosts: Vec<RemoteHostFacts>,
     /// Version of Lodestone.
     pub version: String,
     /// Name of the suite.
@@ -103,6 +105,21 @@ pub struct TargetFacts {
     pub stack: Vec<LayerFacts>,
     /// What the user said of it with `--label`.
     pub labels: std::collections::BTreeMap<String, String>,
+    /// What its machine is called: that of the run, or one of its `hosts`.
+    pub host: String,
+}
+
+/// Another machine that was measured.
+#[derive(Serialize, JsonSchema)]
+pub struct RemoteHostFacts {
+    /// As the user named it.
+    pub name: String,
+    /// The machine.
+    pub machine: HostFacts,
+    /// Seconds that its clock was ahead of that of the run's machine, at the start.
+    pub clock_ahead_seconds: f64,
+    /// How far from the truth that can be, in seconds.
+    pub clock_within_seconds: f64,
 }
 
 /// One layer of a stack.
