@@ -10,10 +10,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -248,6 +248,77 @@ fn ended(status: std::process::ExitStatus) -> End {
     match (status.code(), status.signal()) {
         (Some(code), _) => End::Exited(code),
         (None, signal) => End::Signalled(signal.unwrap_or(0)),
+    }
+}
+
+/// A program that runs meanwhile, such as the connection to another machine. It ends with this value.
+#[derive(Debug)]
+pub struct Companion {
+    child: Child,
+    group: Pid,
+    complaints: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Of what a companion writes to standard error, the last bytes that are kept.
+const KEPT_COMPLAINTS: usize = 4 << 10;
+
+/// Starts a program whose standard input and output this process has. It is not in the process group of the terminal, so that
+/// Ctrl-C does not end it.
+///
+/// # Errors
+/// It is not installed, or the kernel's error.
+pub fn accompany(roots: &Roots, words: &[String]) -> io::Result<(Companion, ChildStdin, ChildStdout)> {
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "it is not installed");
+    let (program, args) = words.split_first().ok_or_else(missing)?;
+    let path = find_by_path(roots, program).ok_or_else(missing)?;
+    let mut command = Command::new(path);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.process_group(0).spawn()?;
+    let group = Pid::from_child(&child);
+    let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
+    let complaints = Arc::new(Mutex::new(Vec::new()));
+    let companion = Companion { child, group, complaints: Arc::clone(&complaints) };
+    living().push(group);
+    let ((stdin, stdout), mut stderr) = pipes.ok_or_else(missing)?;
+    thread::spawn(move || {
+        let mut part = [0; 1024];
+        while let Ok(read @ 1..) = stderr.read(&mut part) {
+            let mut kept = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(&part[..read]);
+            let excess = kept.len().saturating_sub(KEPT_COMPLAINTS);
+            kept.drain(..excess);
+        }
+    });
+    Ok((companion, stdin, stdout))
+}
+
+impl Companion {
+    /// The end of what it has written to standard error.
+    pub fn complaints(&self) -> String {
+        let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim().to_owned()
+    }
+
+    /// How it ended, if it does within `limit`.
+    pub fn await_end(&mut self, limit: Duration) -> Option<End> {
+        let asked = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(ended(status)),
+                _ if asked.elapsed() >= limit => return None,
+                _ => thread::sleep(CHECK_PERIOD),
+            }
+        }
+    }
+}
+
+impl Drop for Companion {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = kill_process_group(self.group, Signal::KILL);
+            self.await_end(LAST_GRACE);
+        }
+        living().retain(|other| *other != self.group);
     }
 }
 

@@ -96,6 +96,9 @@ pub enum Command {
     Crosscheck(CrosscheckArgs),
     /// Find and remove the leftovers of killed runs
     Clean(CleanArgs),
+    /// Do on this machine what a run on another one orders; `run HOST:PATH` starts it by itself
+    #[command(hide = true)]
+    Agent,
     /// Show how storage stacks are made, which there are, and remove those of killed runs
     Stack(StackArgs),
     /// Measure the load generator itself: clock, timers and its highest rates on this machine
@@ -116,8 +119,8 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_long_help = RUN_HELP)]
 pub struct RunArgs {
-    /// Directories, files or block devices to measure, as PATH or NAME=PATH [default: the current
-    /// directory]
+    /// Directories, files or block devices to measure, as PATH, HOST:PATH on another machine, or NAME= before either
+    /// [default: the current directory]
     #[arg(value_name = "TARGET")]
     pub targets: Vec<OsString>,
 
@@ -183,6 +186,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "PATH[,WHAT…]")]
     pub overwrite: Vec<String>,
 
+    /// How another machine is reached, instead of by ssh: docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for
+    /// the machine, such as 'nsenter -t 4711 -m --'; HOST=COMMAND for one machine. May be given several times
+    #[arg(long, hide_short_help = true, value_name = "[HOST=]COMMAND", help_heading = MACHINES)]
+    pub connect: Vec<String>,
+
+    /// Lodestone's program on other machines: a path, or a name that their shells find
+    #[arg(long, hide_short_help = true, value_name = "PROGRAM", default_value = "lodestone", help_heading = MACHINES)]
+    pub remote_program: String,
+
     /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
     #[arg(long, hide_short_help = true)]
     pub allow_unsafe_directory: bool,
@@ -212,6 +224,8 @@ pub struct RunArgs {
     pub options: WorkloadOptions,
 }
 
+const MACHINES: &str = "Other machines";
+
 const STACKS: &str = "Storage stacks that are made and removed";
 
 const RUN_HELP: &str = "\
@@ -224,6 +238,7 @@ Examples:
   lodestone run /mnt/ssd --fio job.fio     the jobs of a fio job file
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run --on image:4G --stack ext4,xfs,btrfs    three filesystems, made, compared and removed (root)
+  lodestone run pi1:/mnt/ssd pi2:/mnt/sd /home    three machines, the others by ssh
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    also writes: destroys what is on it";
 

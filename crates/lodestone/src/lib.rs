@@ -11,6 +11,7 @@ pub mod commands;
 mod destination;
 mod executor;
 pub mod failure;
+mod fleet;
 pub mod interrupt;
 pub mod output;
 mod progress;

@@ -48,6 +48,7 @@ fn work() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&cli, args),
         Command::Export(args) => commands::export::export(&cli, args),
         Command::Import(args) => commands::import::import(&cli, args),
+        Command::Agent => commands::agent::agent(),
         Command::Crosscheck(args) => commands::crosscheck::crosscheck(&cli, args),
         Command::Report(args) => commands::report::report(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),

@@ -17,12 +17,30 @@ const MOST_ROOM: u64 = 64 << 20;
 /// The record of a run under way.
 pub(crate) struct Recorder {
     origin: Instant,
-    store: Store,
-    writer: LogWriter,
+    sink: Sink,
     run: Run,
     /// The log could not be written, and a note says so.
     troubled: bool,
     log_location: LogLocation,
+}
+
+/// Where the events of a run go.
+enum Sink {
+    /// Into a log.
+    Log {
+        /// Where it belongs.
+        store: Store,
+        /// Writes it.
+        writer: LogWriter,
+    },
+    /// To whoever ordered the repeats.
+    Outlet(Box<dyn Outlet>),
+}
+
+/// Takes the events of a run that another process records.
+pub(crate) trait Outlet {
+    /// Takes events.
+    fn take(&mut self, events: &[Event]);
 }
 
 /// Where the log of a run is.
@@ -118,11 +136,11 @@ impl Recorder {
         })?;
         let log_location =
             LogLocation::Elsewhere { path: writer.path().to_owned(), home, why: why.to_string() };
-        let mut recorder = Self::new(origin, store, writer, started, log_location);
         let message = format!(
             "the store has no room for the log of this run, about {needed} bytes ({why}); the log is written to {}",
-            recorder.writer.path().display()
+            writer.path().display()
         );
+        let mut recorder = Self::new(origin, store, writer, started, log_location);
         recorder.note(message);
         Ok(recorder)
     }
@@ -134,7 +152,14 @@ impl Recorder {
         started: RunStarted,
         log_location: LogLocation,
     ) -> Self {
-        Self { origin, store: store.clone(), writer, run: Run::new(started), troubled: false, log_location }
+        let sink = Sink::Log { store: store.clone(), writer };
+        Self { origin, sink, run: Run::new(started), troubled: false, log_location }
+    }
+
+    /// The record of a run that another process keeps. Times count from `origin`.
+    pub fn at_outlet(origin: Instant, started: RunStarted, outlet: Box<dyn Outlet>) -> Self {
+        let (sink, log_location) = (Sink::Outlet(outlet), LogLocation::InStore);
+        Self { origin, sink, run: Run::new(started), troubled: false, log_location }
     }
 
     /// Where the log is; final only after `finish`.
@@ -160,17 +185,35 @@ impl Recorder {
     /// Records events. A log that cannot be written does not end the run: the figures are kept in memory and
     /// shown, and the log is completed as soon as it can be.
     pub fn emit_all(&mut self, events: Vec<Event>) {
-        if let Err(error) = self.writer.append_all(&events)
-            && !self.troubled
-        {
-            self.troubled = true;
-            let message = format!(
-                "the log {} cannot be written ({error}); the run goes on, and missing events are added as soon as possible",
-                self.writer.path().display()
-            );
-            self.say(Severity::Warning, message);
+        match &mut self.sink {
+            Sink::Log { writer, .. } => {
+                if let Err(error) = writer.append_all(&events)
+                    && !self.troubled
+                {
+                    self.troubled = true;
+                    let message = format!(
+                        "the log {} cannot be written ({error}); the run goes on, and missing events are added as soon as possible",
+                        writer.path().display()
+                    );
+                    self.say(Severity::Warning, message);
+                }
+                events.into_iter().for_each(|event| self.run.record(event));
+            }
+            Sink::Outlet(outlet) => {
+                outlet.take(&events);
+                events.into_iter().for_each(|event| self.remember(event));
+            }
         }
-        events.into_iter().for_each(|event| self.run.record(event));
+    }
+
+    /// Keeps what an executor asks for again: of the repeats only the last, and no telemetry.
+    fn remember(&mut self, event: Event) {
+        match &event {
+            Event::Reading(_) => return,
+            Event::RepeatStarted(_) => self.run.repeats.clear(),
+            _ => {}
+        }
+        self.run.record(event);
     }
 
     /// Records a warning about the log in the log.
@@ -194,8 +237,9 @@ impl Recorder {
     /// Writes the log to stable storage: in the store, compressed if there is room for it, or else in one of the
     /// `fallback` directories.
     pub fn finish(&mut self, fallback: &[PathBuf]) {
-        self.writer.release();
-        let whole = self.writer.write_pending().and_then(|()| match self.writer.sync() {
+        let Sink::Log { store, writer } = &mut self.sink else { return };
+        writer.release();
+        let whole = writer.write_pending().and_then(|()| match writer.sync() {
             // A filesystem without sync has still accepted all writes.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             other => other,
@@ -203,9 +247,9 @@ impl Recorder {
         if let Err(why) = whole {
             let home = match &self.log_location {
                 LogLocation::Elsewhere { home, .. } => home.clone(),
-                _ => self.writer.path().to_owned(),
+                _ => writer.path().to_owned(),
             };
-            self.log_location = match self.writer.save_elsewhere(fallback) {
+            self.log_location = match writer.save_elsewhere(fallback) {
                 Ok(path) => LogLocation::Elsewhere { path, home, why: why.to_string() },
                 Err(elsewhere) => LogLocation::Nowhere { home, why: format!("{why}; {elsewhere}") },
             };
@@ -213,7 +257,7 @@ impl Recorder {
         match self.log_location.trouble() {
             Some(trouble) => self.say(Severity::Error, trouble),
             // A log that cannot be compressed stays as it is.
-            None => drop(self.store.compress(&mut self.writer)),
+            None => drop(store.compress(writer)),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use analyse::{Estimator, Series, measurements};
 use model::{Event, Run, RunFinished, RunOutcome, Severity};
-use schedule::{Lost, Scheduler, drive, hear};
+use schedule::{Lane, Lost, Scheduler, drive, hear};
 
 use crate::executor::{Local, Obstacle, RigError};
+use crate::fleet::Fleet;
 use crate::recorder::{Recorder, fallback_directories};
 
 /// A run before its first operation.
@@ -12,7 +13,7 @@ pub(crate) struct Session<'a> {
     /// Decides what is measured next.
     pub scheduler: Scheduler,
     /// Measures it.
-    pub executor: Local<'a>,
+    pub executor: Fleet<'a>,
 }
 
 impl Session<'_> {
@@ -20,16 +21,14 @@ impl Session<'_> {
     /// appears only in the record.
     pub fn run(mut self) -> (Recorder, Option<RigError>) {
         let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
-        self.executor.begin_telemetry();
         let broken = self.measure().err();
         for lane in self.executor.release() {
             self.scheduler.lose(lane, &Lost::Silent);
         }
         let Self { mut scheduler, mut executor } = self;
         hear(&mut scheduler, &mut executor);
-        executor.end_telemetry();
-        executor.warn_of_hung_targets();
-        executor.note_clock_step(clock_ahead_ns);
+        executor.end(clock_ahead_ns);
+        let mut executor = executor.local;
         debug_assert!(
             same_headlines(&scheduler, executor.recorder.run()),
             "the result must be made of what ended the rounds"
@@ -49,29 +48,52 @@ impl Session<'_> {
     }
 
     fn measure(&mut self) -> Result<(), RigError> {
-        self.executor.note_other_runs();
-        self.note_obstacles();
         let Self { scheduler, executor } = self;
-        executor.share_data();
-        scheduler.at(executor.lanes());
-        scheduler.expect_start(executor.recorder.at_ns());
+        scheduler.at(executor.begin());
+        scheduler.expect_start(executor.local.recorder.at_ns());
         hear(scheduler, executor);
-        executor.lay_out_all()?;
-        for (lane, state) in executor.targets.iter().enumerate() {
-            if let Some(lost) = &state.lost {
-                scheduler.lose(lane, lost);
-            }
+        for (lane, lost) in executor.lay_out()? {
+            scheduler.lose(lane, &lost);
         }
         hear(scheduler, executor);
         executor.await_readiness(scheduler.planned());
         drive(scheduler, executor)
     }
+}
+
+/// What an executor does before its first repeat, and after its last, on the machine that it is on.
+impl Local<'_> {
+    /// Begins to watch the machine, and notes what is in the way. Returns the lanes.
+    pub(crate) fn begin(&mut self) -> Vec<Lane> {
+        // Nothing that happens on a machine without targets matters.
+        if !self.targets.is_empty() {
+            self.begin_telemetry();
+            self.note_other_runs();
+        }
+        self.note_obstacles();
+        self.share_data();
+        self.lanes()
+    }
+
+    /// Lays out all test data. Returns the lanes that are lost.
+    pub(crate) fn lay_out(&mut self) -> Result<Vec<(usize, Lost)>, RigError> {
+        self.lay_out_all()?;
+        let lost = |(lane, state): (usize, &crate::executor::TargetState)| Some((lane, state.lost.clone()?));
+        Ok(self.targets.iter().enumerate().filter_map(lost).collect())
+    }
+
+    /// Ends the watching, and notes what is left.
+    pub(crate) fn end(&mut self, clock_ahead_ns: i64) {
+        self.end_telemetry();
+        self.warn_of_hung_targets();
+        self.note_clock_step(clock_ahead_ns);
+    }
 
     /// Notes which steps cannot run on which targets.
     fn note_obstacles(&mut self) {
         let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
-        for state in &self.executor.targets {
-            for (step, why) in self.executor.plan.steps.iter().zip(state.obstacles(self.executor.plan)) {
+        for state in &self.targets {
+            for (step, why) in self.plan.steps.iter().zip(state.obstacles(self.plan)) {
                 let Some(Obstacle::Impossible(why)) = why else { continue };
                 let name = &state.target.name;
                 match found.iter_mut().find(|(target, reason, _)| target == name && *reason == why) {
@@ -82,7 +104,7 @@ impl Session<'_> {
         }
         for (target, why, steps) in found {
             let message = format!("left out: {}: {why}", steps.join(", "));
-            self.executor.note(Severity::Warning, "step-left-out", Some(target), message);
+            self.note(Severity::Warning, "step-left-out", Some(target), message);
         }
     }
 }

@@ -359,6 +359,34 @@ pub enum FailureKind {
     Unopened(i32),
     /// Another program that was to do the work failed: what it said, or what became of it.
     Program(String),
+    /// The machine that it was on was lost: what became of it.
+    Machine(String),
+}
+
+impl RepeatFinished {
+    /// The end of a repeat that failed before anything was measured.
+    pub fn failed(repeat: u32, at_ns: u64, kind: FailureKind, operation: Operation) -> Self {
+        let failure =
+            RepeatFailure { kind, operation, offset: None, after_ns: 0, good_operations: 0, good_bytes: 0 };
+        Self {
+            repeat,
+            at_ns,
+            outcome: RepeatOutcome::Failed(failure),
+            window_ns: 0,
+            counted_ns: 0,
+            settled_ns: None,
+            unserved: 0,
+            workers: CpuTime::default(),
+            busiest_worker: 0.0,
+            process: CpuTime::default(),
+            machine: None,
+            process_io: None,
+            devices: Vec::new(),
+            cache: None,
+            integrity: None,
+            offset_log: BTreeMap::new(),
+        }
+    }
 }
 
 impl RepeatFailure {
@@ -368,7 +396,10 @@ impl RepeatFailure {
         const FINAL: [i32; 8] = [6, 19, 28, 30, 122, 116, 108, 1];
         match self.kind {
             FailureKind::Errno(errno) | FailureKind::Unopened(errno) => FINAL.contains(&errno),
-            FailureKind::NoData | FailureKind::NothingWritten | FailureKind::Hung(_) => true,
+            FailureKind::NoData
+            | FailureKind::NothingWritten
+            | FailureKind::Hung(_)
+            | FailureKind::Machine(_) => true,
             FailureKind::Program(_) => false,
         }
     }
@@ -392,7 +423,7 @@ impl fmt::Display for RepeatFailure {
             FailureKind::Hung(ns) => {
                 write!(f, "{operation} did not come back within {}", crate::units::ShortDuration(*ns))?;
             }
-            FailureKind::Program(what) => return f.write_str(what),
+            FailureKind::Program(what) | FailureKind::Machine(what) => return f.write_str(what),
         }
         if let Some(offset) = self.offset {
             write!(f, ", at byte {offset} of the test data")?;

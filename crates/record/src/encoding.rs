@@ -38,12 +38,15 @@ struct Readings<'a> {
 
 /// Puts events into lines.
 #[derive(Debug, Default)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     numbers: BTreeMap<Series, u32>,
 }
 
 impl Encoder {
     /// Passes each line, without its end, to `write`.
+    ///
+    /// # Errors
+    /// An event has no JSON form.
     pub fn encode(&mut self, events: &[Event], mut write: impl FnMut(Vec<u8>)) -> serde_json::Result<()> {
         let both_are_readings =
             |a: &Event, b: &Event| matches!((a, b), (Event::Reading(_), Event::Reading(_)));
@@ -85,12 +88,15 @@ impl Encoder {
 
 /// Reads the events of lines.
 #[derive(Debug, Default)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     series: BTreeMap<u32, Series>,
 }
 
 impl Decoder {
     /// The events of a line. A value whose series was named in a line that is missing is left out.
+    ///
+    /// # Errors
+    /// The line is none of a log.
     pub fn decode(&mut self, line: &[u8]) -> serde_json::Result<Vec<Event>> {
         if !line.starts_with(READINGS) {
             return Ok(vec![serde_json::from_slice(line)?]);

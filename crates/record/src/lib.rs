@@ -29,6 +29,7 @@ pub mod unfinished;
 pub use chain::{Damage, DamageKind};
 pub use compressed::decompressed;
 pub use directory::StoreError;
+pub use encoding::{Decoder, Encoder};
 pub use fallback::begin_elsewhere;
 pub use log::{DAMAGE_TOPIC, Log, LogError, LogWriter, OnDamage, parse_log, parse_log_with, read_log};
 pub use store::{FindError, Listing, Store};

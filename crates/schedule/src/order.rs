@@ -1,12 +1,13 @@
 //! What a scheduler is given, asks for, is told and says.
 
 use model::{Event, RepeatFailure};
+use serde::{Deserialize, Serialize};
 
 use crate::{Measured, Timing};
 
 /// Where repeats run: a target with what drives it. Several lanes may have the same target. A lane is known by its
 /// position among all of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lane {
     /// Name of the target.
     pub target: String,
@@ -31,7 +32,7 @@ pub(crate) enum Next {
 }
 
 /// A repeat to be made.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Its number in the run; it goes to the next order if this one does not begin.
     pub repeat: u32,
@@ -63,7 +64,8 @@ pub struct Outcome {
 }
 
 /// Why nothing can be measured on a lane any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Lost {
     /// The storage no longer responds.
     Silent,
@@ -71,6 +73,8 @@ pub enum Lost {
     Data(String),
     /// The lane whose test data it uses is lost.
     Lender,
+    /// Its machine: a sentence without its end.
+    Machine(String),
 }
 
 /// What a scheduler says besides its orders.

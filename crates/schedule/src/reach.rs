@@ -42,13 +42,18 @@ impl Reach {
         let (beyond, within): (Vec<&Need>, Vec<&Need>) =
             needs.iter().partition(|(step, _)| self.beyond.contains(step));
         let time: u64 = within.iter().filter_map(|(_, need)| *need).sum();
-        let mut message = format!(
-            "verdicts at a margin of {margin} %: {} of {} undecided steps need about {} of the {} that are left",
-            within.len(),
-            needs.len(),
-            seconds(time),
-            seconds(left_ns)
-        );
+        let mut message = match within.len() {
+            0 => format!(
+                "verdicts at a margin of {margin} %: the {} that are left decide no step",
+                seconds(left_ns)
+            ),
+            some => format!(
+                "verdicts at a margin of {margin} %: {some} of {} undecided steps need about {} of the {} that are left",
+                needs.len(),
+                seconds(time),
+                seconds(left_ns)
+            ),
+        };
         let others: Vec<String> = beyond
             .iter()
             .map(|(step, need)| match need {

@@ -243,6 +243,8 @@ impl Scheduler {
         if let FailureKind::Program(what) = &failure.kind {
             // It would fail again, and not because of the storage.
             self.give_up_steps(step, what);
+        } else if let FailureKind::Machine(what) = &failure.kind {
+            self.give_up(lane, what);
         } else if failure.is_final() || self.failures[lane] >= MAX_FAILURES {
             let why = if failure.is_final() { "the target cannot continue" } else { "it failed too often" };
             self.give_up(lane, &format!("{failure}; {why}"));
@@ -278,7 +280,7 @@ impl Scheduler {
         match lost {
             _ if self.given_up[lane] => {}
             Lost::Silent => self.give_up(lane, "the storage no longer responds"),
-            Lost::Data(why) => self.give_up(lane, why),
+            Lost::Data(why) | Lost::Machine(why) => self.give_up(lane, why),
             Lost::Lender => self.given_up[lane] = true,
         }
     }

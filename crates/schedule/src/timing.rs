@@ -1,9 +1,10 @@
 //! When the parts of a repeat end.
 
 use model::Step;
+use serde::{Deserialize, Serialize};
 
 /// When the parts of a repeat end, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// Measured time; `None` if it does not end the repeat.
     pub time_ns: Option<u64>,

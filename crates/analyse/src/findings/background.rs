@@ -214,7 +214,8 @@ fn pauses(context: &RuleContext<'_>, target: &Target) -> Vec<(u64, u64)> {
     let own = devices(target);
     let is_elsewhere = |other: &Target| {
         let foreign = devices(other);
-        other.host != target.host || !foreign.is_empty() && foreign.iter().all(|device| !own.contains(device))
+        let [there, here] = [other, target].map(|target| &context.run.started.machine(target.host).id);
+        there != here || !foreign.is_empty() && foreign.iter().all(|device| !own.contains(device))
     };
     let elsewhere = context
         .completed()

@@ -41,8 +41,11 @@ pub(super) fn storage_failed(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
             .repeats
             .iter()
             .filter_map(|r| match &r.finished.outcome {
-                // A note reports a program that failed instead of the storage.
-                RepeatOutcome::Failed(RepeatFailure { kind: FailureKind::Program(_), .. }) => None,
+                // A note reports a program or a machine that failed instead of the storage.
+                RepeatOutcome::Failed(RepeatFailure {
+                    kind: FailureKind::Program(_) | FailureKind::Machine(_),
+                    ..
+                }) => None,
                 RepeatOutcome::Failed(failure) => Some((r, failure)),
                 _ => None,
             })

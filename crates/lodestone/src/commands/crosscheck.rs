@@ -294,7 +294,7 @@ fn measure(
     }
     let mut scheduler = Scheduler::new(plan.clone(), TOOLS_TARGET.to_owned(), executor.seed);
     scheduler.side_by_side(groups(&checks, &plan));
-    let (recorder, broken) = Session { scheduler, executor }.run();
+    let (recorder, broken) = Session { scheduler, executor: executor.into() }.run();
     let run = recorder.run();
     output::print(shown(cli, args, run))?;
     if recorder.log_location().trouble().is_none() {

@@ -1,5 +1,6 @@
 //! The commands, each in a module: resolve what the arguments name, act, print.
 
+pub mod agent;
 mod anonymous;
 pub mod clean;
 pub mod compare;
@@ -11,6 +12,7 @@ mod fio;
 pub mod generated;
 pub mod import;
 mod layouts;
+mod machines;
 mod pairs;
 mod problems;
 pub mod remove;

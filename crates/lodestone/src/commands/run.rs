@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,6 +20,7 @@ use schedule::Scheduler;
 
 use super::dry_run::dry_run;
 use super::engines::Engines;
+use super::machines::{Machines, overwritten_here};
 use super::report::after_run;
 use super::results::shown;
 use super::suite_source::SuiteSource;
@@ -28,6 +30,7 @@ use super::{estimator, fio, given_labels, problems, store, units, unsafe_directo
 use crate::cli::{Cli, RunArgs};
 use crate::executor::{Local, PendingReports, TargetState, Watching, engine_of};
 use crate::failure::Failure;
+use crate::fleet::Fleet;
 use crate::progress::Progress;
 use crate::recorder::{Recorder, fallback_directories};
 use crate::session::Session;
@@ -75,11 +78,12 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let host = identify(&roots);
     let engines = Engines::probe();
     let source = SuiteSource::find(args, &host)?;
-    let mut targets = match &made {
-        Some((stacks, _)) => super::stack::targets(&roots, stacks)?,
+    let interrupt = made.as_ref().map_or_else(watch, |(_, interrupt)| Ok(Arc::clone(interrupt)))?;
+    let (mut targets, machines) = match &made {
+        Some((stacks, _)) => (super::stack::targets(&roots, stacks)?, Machines::default()),
         None => {
             let named = if args.targets.is_empty() { source.targets()? } else { args.targets.clone() };
-            host::target::inspect_all(&roots, &named).map_err(Failure::usage)?
+            Machines::reach(&roots, &host, &named, args, &interrupt)?
         }
     };
     label(&mut targets, &args.labels)?;
@@ -91,24 +95,29 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     // A target is once in the plan and in the log, however often it was made.
     let once =
         |targets: &[Target]| -> Vec<Target> { targets.iter().step_by(makings as usize).cloned().collect() };
-    let mut resolved = resolve_plan(args, size, &source, &host, &engines, &once(&targets))?;
+    let around = machines.environment(&host, &engines, &once(&targets));
+    let mut resolved = resolve_plan(args, size, &source, around, &once(&targets))?;
     resolved.plan.makings = makings;
-    let holds = holds(&roots, &overwritten(args, made.is_some()), &mut targets)?;
-    let unsafe_directories = unsafe_directories::check(&targets, args.allow_unsafe_directory)?;
+    let mut own: Vec<Target> = targets.iter().filter(|target| target.host == 0).cloned().collect();
+    let holds = holds(&roots, &overwritten(args, made.is_some()), &mut own)?;
+    let unsafe_directories = unsafe_directories::check(&own, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
-        return show_dry_run(args, &roots, &resolved, &targets, &engines, &source);
+        return show_dry_run(args, &roots, &resolved, &with_own(targets, own), &engines, &source);
     }
-    host::measure_ciphers(&roots, &mut targets);
+    host::measure_ciphers(&roots, &mut own);
+    let targets = with_own(targets, own.clone());
     let store = store(cli)?;
     let stacks = made.as_ref().map(|(stacks, _)| *stacks);
-    let interrupt = made.map_or_else(watch, |(_, interrupt)| Ok(interrupt))?;
-    let cleaned = clean_leftovers(&targets, &store);
-    let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &targets, engines.best()));
+    let cleaned = clean_leftovers(&own, &store);
+    let via = args.via.map(|via| Via::new(via, &roots, &resolved.plan, &own, engines.best()));
     let via = via.transpose()?;
-    let started = started(args.seed, host, once(&targets), baseline.clone(), resolved.plan.clone());
+    let started = RunStarted {
+        hosts: machines.hosts(),
+        ..started(args.seed, host, once(&targets), baseline.clone(), resolved.plan.clone())
+    };
     let presence = presence::announce(&started.id).ok();
-    let states = targets.into_iter().zip(holds).map(|(target, hold)| {
+    let states = own.into_iter().zip(holds).map(|(target, hold)| {
         let mut state = TargetState::new(target, hold);
         if let Some(via) = &via {
             via.drive(&mut state, &resolved.plan);
@@ -135,19 +144,19 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
         super::stack::note(&mut executor, stacks);
     }
     unsafe_directories::note(&mut executor, unsafe_directories);
-    for message in cleaned {
-        executor.note(Severity::Info, "leftovers", None, message);
-    }
-    for (key, why) in source.ignored() {
-        executor.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
-    }
-    for warning in &resolved.warnings {
-        executor.note(Severity::Warning, "plan", None, warning.message.clone());
-    }
+    note_preparations(&mut executor, cleaned, &source, &resolved.warnings);
     let scheduler = Scheduler::new(resolved.plan.clone(), baseline.clone(), executor.seed);
-    let (recorder, broken) = Session { scheduler, executor }.run();
+    let (recorder, broken) =
+        Session { scheduler, executor: Fleet::new(executor, machines.into_remotes(&targets)) }.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
+}
+
+/// The targets with those of this machine as they are now.
+fn with_own(targets: Vec<Target>, own: Vec<Target>) -> Vec<Target> {
+    let mut own = own.into_iter();
+    let current = |target: Target| if target.host == 0 { own.next() } else { Some(target) };
+    targets.into_iter().filter_map(current).collect()
 }
 
 /// Shows what would be measured.
@@ -168,8 +177,29 @@ fn show_dry_run(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Notes what was removed of killed runs, what has no effect and what is doubtful.
+fn note_preparations(
+    executor: &mut Local<'_>,
+    cleaned: Vec<String>,
+    source: &SuiteSource,
+    warnings: &[Problem],
+) {
+    for message in cleaned {
+        executor.note(Severity::Info, "leftovers", None, message);
+    }
+    for (key, why) in source.ignored() {
+        executor.note(Severity::Info, "fio-option", None, format!("{key} has no effect: {why}"));
+    }
+    for warning in warnings {
+        executor.note(Severity::Warning, "plan", None, warning.message.clone());
+    }
+}
+
 /// Notes what drives the storage.
 fn note_engines(executor: &mut Local<'_>, plan: &Plan, engines: &Engines, via: Option<&Via>) {
+    if executor.targets.is_empty() {
+        return;
+    }
     executor.note(Severity::Info, "engine", None, engines.sentence());
     if let (None, Some(message)) = (via, unregistered(plan, engines.best())) {
         executor.note(Severity::Info, "locked-memory", None, message);
@@ -291,8 +321,7 @@ fn resolve_plan(
     args: &RunArgs,
     size: Option<u64>,
     source: &SuiteSource,
-    host: &Host,
-    engines: &Engines,
+    environment: Environment,
     targets: &[Target],
 ) -> Result<Resolved, Failure> {
     let (suite, found) = source.suite(targets)?;
@@ -311,11 +340,6 @@ fn resolve_plan(
     errors.extend(
         args.run_options.0.iter().filter_map(|(option, text)| option.set(&mut overrides, text).err()),
     );
-    let environment = Environment {
-        memory_bytes: host.memory_bytes,
-        engines: engines.capabilities(),
-        targets: targets.len() as u32,
-    };
     match resolve(&suite, &overrides, &environment) {
         Ok(mut resolved) if errors.is_empty() => {
             warnings.append(&mut resolved.warnings);
@@ -332,12 +356,16 @@ fn resolve_plan(
 
 /// What targets may be overwritten; of stacks nothing: what they are made on was allowed before.
 fn overwritten(args: &RunArgs, is_made: bool) -> Vec<String> {
-    if is_made { Vec::new() } else { consent::named(&args.overwrite) }
+    if is_made { Vec::new() } else { consent::named(&overwritten_here(args)) }
 }
 
 /// Opens every file and device, with permission to overwrite those that are named with
 /// `--overwrite`.
-fn holds(roots: &Roots, named: &[String], targets: &mut [Target]) -> Result<Vec<Option<Hold>>, Failure> {
+pub(super) fn holds(
+    roots: &Roots,
+    named: &[String],
+    targets: &mut [Target],
+) -> Result<Vec<Option<Hold>>, Failure> {
     let mut holds = Vec::new();
     for target in targets.iter_mut() {
         holds.push(match target.kind {
@@ -417,10 +445,14 @@ fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
 /// Removes leftovers of killed runs from the target directories and from the scratch directories of other programs.
 /// Returns a line for each.
 pub(super) fn clean_leftovers(targets: &[Target], store: &record::Store) -> Vec<String> {
+    clean_leftovers_in(targets, &host::scratch::parents(store.directory()))
+}
+
+/// [`clean_leftovers`] with these scratch directories.
+pub(super) fn clean_leftovers_in(targets: &[Target], scratch: &[PathBuf]) -> Vec<String> {
     let mut messages = Vec::new();
     let directories = targets.iter().filter(|t| t.kind == TargetKind::Directory).map(|t| t.path.clone());
-    let scratch = host::scratch::parents(store.directory());
-    for directory in directories.chain(scratch).collect::<BTreeSet<_>>() {
+    for directory in directories.chain(scratch.iter().cloned()).collect::<BTreeSet<_>>() {
         for found in leftovers::find(&directory) {
             let leftover = match found {
                 Found::LeftOver(leftover) => leftover,

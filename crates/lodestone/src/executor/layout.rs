@@ -8,11 +8,12 @@ use std::time::Instant;
 use engine::{Generations, IoTarget, Task};
 use host::testfiles::{TestFileError, TestFiles, free_bytes};
 use model::{
-    BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Stop, SyncRule, Target,
-    TargetKind, Workload,
+    BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Step, Stop, SyncRule,
+    Target, TargetKind, Workload,
 };
 use plan::{DataKey, DataNeed, data_needs, sizes_within};
 use schedule::Lost;
+use serde::{Deserialize, Serialize};
 
 use super::data_sets::{Backing, DataSet, make_durable, reserve};
 use super::timeout::with_timeout;
@@ -83,7 +84,7 @@ impl Local<'_> {
                 }
             }
         }
-        self.equalise();
+        self.fit(&self.open_sizes());
         self.lend();
         Ok(())
     }
@@ -273,27 +274,60 @@ impl Local<'_> {
         self.targets.iter().filter(|state| state.lost.is_none())
     }
 
-    /// Gives sets of open size the same size on every target: the smallest.
-    fn equalise(&mut self) {
-        let fresh = self.targets.iter().flat_map(|p| &p.fresh).map(|(wanted, _)| wanted.key);
-        let kept =
-            self.targets.iter().flat_map(|p| &p.sets).filter(|s| !s.stays_whole()).map(|s| s.wanted.key);
-        let keys: Vec<DataKey> = fresh.chain(kept).filter(|k| k.files.size_bytes.is_none()).collect();
-        for key in keys {
+    /// The keys of the data sets whose size the plan leaves open, in its order.
+    fn open_keys(&self) -> Vec<DataKey> {
+        let mut keys: Vec<DataKey> = Vec::new();
+        for key in self.plan.steps.iter().flat_map(Step::parts).filter_map(DataKey::of) {
+            if key.files.size_bytes.is_none() && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// The size of each set of open size where it is smallest, in the plan's order.
+    pub(crate) fn open_sizes(&self) -> Vec<OpenSize> {
+        let smallest = |key: DataKey| {
             let sets = self.active().filter_map(|p| p.set(key)).filter(|s| !s.stays_whole());
-            let kept = sets.map(|s| s.bytes).min();
-            let fresh = self.active().filter_map(|p| p.fresh_bytes(key)).min();
+            OpenSize {
+                kept: sets.map(|s| s.bytes).min(),
+                fresh: self.active().filter_map(|p| p.fresh_bytes(key)).min(),
+            }
+        };
+        self.open_keys().into_iter().map(smallest).collect()
+    }
+
+    /// Gives sets of open size these sizes on every target, where they are larger.
+    pub(crate) fn fit(&mut self, sizes: &[OpenSize]) {
+        for (key, OpenSize { kept, fresh }) in self.open_keys().into_iter().zip(sizes) {
             for state in self.targets.iter_mut().filter(|state| state.lost.is_none()) {
                 for (_, bytes) in state.fresh.iter_mut().filter(|(wanted, _)| wanted.key == key) {
-                    *bytes = fresh.unwrap_or(*bytes);
+                    *bytes = fresh.map_or(*bytes, |smallest| smallest.min(*bytes));
                 }
                 for set in state.sets.iter_mut().filter(|s| s.wanted.key == key && !s.stays_whole()) {
-                    if kept.is_some_and(|smallest| smallest < set.bytes) {
-                        set.shrink(kept.unwrap_or(set.bytes));
+                    if let Some(smallest) = kept.filter(|smallest| *smallest < set.bytes) {
+                        set.shrink(smallest);
                     }
                 }
             }
         }
+    }
+}
+
+/// The smallest size of a data set whose size the plan leaves open, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenSize {
+    /// Of those that were laid out; `None` if there are none.
+    pub kept: Option<u64>,
+    /// Of those that are created anew for each repeat.
+    pub fresh: Option<u64>,
+}
+
+impl OpenSize {
+    /// The smaller one of each.
+    pub fn smaller(self, other: Self) -> Self {
+        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        Self { kept: least(self.kept, other.kept), fresh: least(self.fresh, other.fresh) }
     }
 }
 

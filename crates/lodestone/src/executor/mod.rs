@@ -28,6 +28,7 @@ use crate::progress::Progress;
 use crate::recorder::Recorder;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
+pub(crate) use layout::OpenSize;
 use plan::{DataKey, DataNeed};
 pub(crate) use repeat::engine_of;
 use telemetry::Telemetry;
@@ -197,7 +198,9 @@ impl Local<'_> {
 
     /// Notes other runs that are in progress: they disturb each other.
     pub fn note_other_runs(&mut self) {
-        let others = host::presence::others(&self.roots, self.presence.as_ref());
+        let mut others = host::presence::others(&self.roots, self.presence.as_ref());
+        // Several processes may take part in one run.
+        others.retain(|id| *id != self.recorder.run().started.id);
         if !others.is_empty() && !self.recorder.run().notes.iter().any(|n| n.topic == "not-alone") {
             let message = format!(
                 "another run is in progress on this machine: {}; each disturbs the other's figures",

@@ -7,9 +7,9 @@ use engine::{IoTarget, Outcome, Task, cache};
 use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
-    BlockSizes, CacheState, CacheUse, CpuTime, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck,
-    Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted,
-    Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
+    BlockSizes, CacheState, CacheUse, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck, Mix,
+    Operation, Pace, Pattern, Regions, RepeatFinished, RepeatOutcome, RepeatStarted, Severity, Step, Stop,
+    SyncRule, Target, TargetKind, Workload,
 };
 use schedule::{MOST_SEED, Order};
 
@@ -287,31 +287,8 @@ fn settle(local: &Local<'_>, unsettled: &[File]) -> bool {
 
 /// The end of a repeat whose files could not be opened: the storage failed before the first operation.
 fn unopened(local: &Local<'_>, repeat: u32, workload: &Workload, errno: i32) -> RepeatFinished {
-    RepeatFinished {
-        repeat,
-        at_ns: local.recorder.at_ns(),
-        outcome: RepeatOutcome::Failed(RepeatFailure {
-            kind: FailureKind::Unopened(errno),
-            operation: workload.operations().first().copied().unwrap_or(Operation::Read),
-            offset: None,
-            after_ns: 0,
-            good_operations: 0,
-            good_bytes: 0,
-        }),
-        window_ns: 0,
-        counted_ns: 0,
-        settled_ns: None,
-        unserved: 0,
-        workers: CpuTime::default(),
-        busiest_worker: 0.0,
-        process: CpuTime::default(),
-        machine: None,
-        process_io: None,
-        devices: Vec::new(),
-        cache: None,
-        integrity: None,
-        offset_log: std::collections::BTreeMap::new(),
-    }
+    let operation = workload.operations().first().copied().unwrap_or(Operation::Read);
+    RepeatFinished::failed(repeat, local.recorder.at_ns(), FailureKind::Unopened(errno), operation)
 }
 
 /// The workload as it can run here: where direct I/O is refused, writes are synced at the end.

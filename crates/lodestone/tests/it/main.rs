@@ -16,6 +16,7 @@ mod import;
 mod import_labels;
 mod inputs;
 mod kills;
+mod machines;
 mod mistakes;
 mod program;
 mod rounds;

@@ -305,7 +305,7 @@ impl Anonymiser {
         let RepeatFailure { kind, operation: _, offset: _, after_ns: _, good_operations: _, good_bytes: _ } =
             failure;
         match kind {
-            FailureKind::Program(message) => self.leave_out(message),
+            FailureKind::Program(message) | FailureKind::Machine(message) => self.leave_out(message),
             FailureKind::Errno(_)
             | FailureKind::NoData
             | FailureKind::NothingWritten

@@ -1,0 +1,359 @@
+//! `lodestone agent`: does on this machine what a run on another one orders, through its standard input and output.
+
+use std::io::{self, BufReader, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use host::{Hold, Roots, consent, identify, presence};
+use model::{Event, RunStarted, Severity, Target};
+use record::Encoder;
+use report::Units;
+use schedule::{Executor, Lost};
+
+use super::engines::Engines;
+use super::run::{clean_leftovers_in, holds};
+use super::unsafe_directories;
+use crate::executor::{Local, PendingReports, RigError, TargetState, Watching};
+use crate::failure::Failure;
+use crate::fleet::protocol::{Begin, PROTOCOL, Reply, Request, SILENCE, line_of, read_line};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::recorder::{Outlet, Recorder};
+
+/// Messages that wait to be written; whoever has more waits too.
+const MOST_WAITING: usize = 1 << 10;
+/// How often what has no signal of its own is checked.
+const CHECK_PERIOD: Duration = Duration::from_millis(20);
+/// How long the last messages may take.
+const LAST_MESSAGES: Duration = Duration::from_secs(2);
+
+/// Serves one run.
+///
+/// # Errors
+/// It is started by hand, or what was ordered cannot be done.
+pub fn agent() -> Result<ExitCode, Failure> {
+    if io::stdin().is_terminal() {
+        return Err(Failure::usage(
+            "the agent is the other end of a run on another machine, which starts it by itself: \
+             `lodestone run HOST:PATH`",
+        ));
+    }
+    let interrupt = interrupt::watch()
+        .map_err(|e| Failure::failed(format!("cannot watch for signals: {e}")).because(&e))?;
+    let (line, end) = Line::open(interrupt);
+    let served = serve(&line);
+    if let Err(failure) = &served {
+        line.reply(&Reply::Refused { message: failure.message.clone() });
+    }
+    drop(line);
+    let _ = end.recv_timeout(LAST_MESSAGES);
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+/// The connection to the run.
+struct Line {
+    requests: Receiver<Option<Request>>,
+    out: Out,
+    interrupt: Arc<AtomicBool>,
+    /// The other side wants the repeat under way to end.
+    is_stopped: Arc<AtomicBool>,
+    /// The moment from which the events' times count.
+    origin: Instant,
+}
+
+/// Where messages go.
+#[derive(Clone)]
+struct Out {
+    sender: Arc<Mutex<Option<SyncSender<Vec<u8>>>>>,
+    /// Nobody listens any more.
+    is_gone: Arc<AtomicBool>,
+}
+
+impl Out {
+    /// Sends a line as soon as there is room for it.
+    fn send(&self, mut line: Vec<u8>) {
+        while !self.is_gone.load(Ordering::Relaxed) {
+            let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            line = match sender.map(|sender| sender.try_send(line)) {
+                Some(Err(TrySendError::Full(line))) => line,
+                _ => return,
+            };
+            thread::sleep(CHECK_PERIOD);
+        }
+    }
+}
+
+impl Line {
+    /// Begins to listen and to write. What comes second tells when everything is written.
+    fn open(interrupt: Arc<AtomicBool>) -> (Self, Receiver<()>) {
+        let origin = Instant::now();
+        let (sender, lines) = sync_channel::<Vec<u8>>(MOST_WAITING);
+        let (done, end) = channel();
+        let is_gone = Arc::new(AtomicBool::new(false));
+        let out = Out { sender: Arc::new(Mutex::new(Some(sender))), is_gone: Arc::clone(&is_gone) };
+        thread::spawn(move || {
+            let mut stdout = io::stdout();
+            for line in lines {
+                if stdout.write_all(&line).and_then(|()| stdout.flush()).is_err() {
+                    is_gone.store(true, Ordering::Relaxed);
+                    break;
+                }
+            }
+            let _ = done.send(());
+        });
+        let (asked, requests) = channel();
+        let heard_ms = Arc::new(AtomicU64::new(0));
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let listener = Listener {
+            asked,
+            out: out.clone(),
+            interrupt: Arc::clone(&interrupt),
+            is_stopped: Arc::clone(&is_stopped),
+            origin,
+            heard_ms,
+        };
+        listener.begin();
+        (Self { requests, out, interrupt, is_stopped, origin }, end)
+    }
+
+    /// The next order; `None` if there will be no more.
+    fn next(&self) -> Option<Request> {
+        self.requests.recv().ok().flatten()
+    }
+
+    fn reply(&self, reply: &Reply) {
+        self.out.send(line_of(reply));
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.out.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Hears what is ordered, and notices when nobody is there any more.
+#[derive(Clone)]
+struct Listener {
+    asked: Sender<Option<Request>>,
+    out: Out,
+    interrupt: Arc<AtomicBool>,
+    is_stopped: Arc<AtomicBool>,
+    origin: Instant,
+    /// When something was last heard, in milliseconds after the origin.
+    heard_ms: Arc<AtomicU64>,
+}
+
+impl Listener {
+    fn begin(self) {
+        let watchdog = self.clone();
+        thread::spawn(move || {
+            let mut from = BufReader::new(io::stdin());
+            while let Ok(Some(line)) = read_line(&mut from) {
+                self.hear(&line);
+            }
+            self.lose();
+        });
+        thread::spawn(move || {
+            loop {
+                thread::sleep(SILENCE / 20);
+                let heard = Duration::from_millis(watchdog.heard_ms.load(Ordering::Relaxed));
+                if watchdog.origin.elapsed().saturating_sub(heard) > SILENCE {
+                    return watchdog.lose();
+                }
+            }
+        });
+    }
+
+    fn hear(&self, line: &[u8]) {
+        let at = self.origin.elapsed();
+        self.heard_ms.store(at.as_millis() as u64, Ordering::Relaxed);
+        match serde_json::from_slice(line) {
+            Ok(Request::Ping { number }) => {
+                let unix_ns =
+                    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
+                let at_ns = self.origin.elapsed().as_nanos() as u64;
+                self.out.send(line_of(&Reply::Pong { number, at_ns, unix_ns }));
+            }
+            Ok(Request::Stop) => {
+                self.is_stopped.store(true, Ordering::Relaxed);
+                self.interrupt.store(true, Ordering::Relaxed);
+            }
+            Ok(request) => drop(self.asked.send(Some(request))),
+            Err(error) => {
+                let message = format!("it does not understand what it is asked for: {error}");
+                self.out.send(line_of(&Reply::Refused { message }));
+            }
+        }
+    }
+
+    /// Nobody is there: the load ends, and everything is removed.
+    fn lose(&self) {
+        self.out.is_gone.store(true, Ordering::Relaxed);
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.interrupt.store(true, Ordering::Relaxed);
+        let _ = self.asked.send(None);
+    }
+}
+
+/// Events as lines.
+struct Events {
+    encoder: Encoder,
+    out: Out,
+}
+
+impl Outlet for Events {
+    fn take(&mut self, events: &[Event]) {
+        let Self { encoder, out } = self;
+        // The events of a run always have a JSON form.
+        let _ = encoder.encode(events, |mut line| {
+            line.push(b'\n');
+            out.send(line);
+        });
+    }
+}
+
+fn serve(line: &Line) -> Result<(), Failure> {
+    let roots = Roots::default();
+    let engines = Engines::probe();
+    let mut inspected = None;
+    while let Some(request) = line.next() {
+        match request {
+            Request::Hello { .. } => line.reply(&Reply::Hello {
+                protocol: PROTOCOL,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                machine: Box::new(identify(&roots)),
+            }),
+            Request::Inspect { targets, overwrite, allow_unsafe_directory } => {
+                let found = Inspected::find(&roots, &targets, &overwrite, allow_unsafe_directory)?;
+                line.reply(&Reply::Inspected {
+                    targets: found.targets.clone(),
+                    engines: engines.capabilities().iter().map(|engine| engine.kind).collect(),
+                });
+                inspected = Some(found);
+            }
+            Request::Begin(begin) => {
+                let found = inspected.take().ok_or_else(|| Failure::failed("nothing was examined yet"))?;
+                return measure(line, roots, &engines, found, *begin);
+            }
+            Request::End => return Ok(()),
+            _ => return Err(Failure::failed("the run has not begun")),
+        }
+    }
+    Ok(())
+}
+
+/// What is to be measured.
+struct Inspected {
+    targets: Vec<Target>,
+    holds: Vec<Option<Hold>>,
+    /// Warnings, with the position of the target.
+    unsafe_directories: Vec<(usize, String)>,
+}
+
+impl Inspected {
+    fn find(
+        roots: &Roots,
+        named: &[String],
+        overwrite: &[String],
+        allow_unsafe_directory: bool,
+    ) -> Result<Self, Failure> {
+        let mut targets = host::target::inspect_all(roots, named).map_err(Failure::usage)?;
+        let holds = holds(roots, &consent::named(overwrite), &mut targets)?;
+        let noticed = unsafe_directories::check(&targets, allow_unsafe_directory)?;
+        let place = |name: &str| targets.iter().position(|target| target.name == name).unwrap_or(0);
+        let unsafe_directories = noticed.into_iter().map(|(name, message)| (place(&name), message)).collect();
+        host::measure_ciphers(roots, &mut targets);
+        Ok(Self { targets, holds, unsafe_directories })
+    }
+}
+
+/// Carries the orders of a run out.
+fn measure(
+    line: &Line,
+    roots: Roots,
+    engines: &Engines,
+    inspected: Inspected,
+    begin: Begin,
+) -> Result<(), Failure> {
+    let Begin { run, names, plan, seed, telemetry_ns, settle_ns } = begin;
+    if names.len() != inspected.targets.len() {
+        return Err(Failure::failed("there are not as many names as targets"));
+    }
+    let named = |(target, name): (Target, String)| Target { name, ..target };
+    let targets: Vec<Target> = inspected.targets.into_iter().zip(names).map(named).collect();
+    let started = RunStarted {
+        id: run,
+        seed,
+        host: identify(&roots),
+        ..RunStarted::of_plan(plan.clone(), targets.clone())
+    };
+    let scratch = host::scratch::parents(&std::env::temp_dir());
+    let cleaned = clean_leftovers_in(&targets, &scratch);
+    let name = |(i, message): (usize, String)| (targets[i].name.clone(), message);
+    let noticed = inspected.unsafe_directories.into_iter().map(name).collect();
+    let events = Events { encoder: Encoder::default(), out: line.out.clone() };
+    let states = targets.clone().into_iter().zip(inspected.holds).map(|(t, hold)| TargetState::new(t, hold));
+    let mut local = Local {
+        roots,
+        plan: &plan,
+        best_engine: engines.best(),
+        seed,
+        interrupt: Arc::clone(&line.interrupt),
+        presence: presence::announce(&started.id).ok(),
+        progress: Progress::new(true, true, Units::default()),
+        recorder: Recorder::at_outlet(line.origin, started, Box::new(events)),
+        targets: states.collect(),
+        scratch,
+        telemetry_period: telemetry_ns.map(Duration::from_nanos),
+        settle: Duration::from_nanos(settle_ns),
+        watching: Watching::default(),
+        pending_reports: PendingReports::default(),
+    };
+    unsafe_directories::note(&mut local, noticed);
+    for message in cleaned {
+        local.note(Severity::Info, "leftovers", None, message);
+    }
+    let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
+    line.reply(&Reply::Lanes { lanes: local.begin() });
+    let done = obey(line, &mut local);
+    let silent = local.release();
+    local.end(clock_ahead_ns);
+    // What was made is gone before the other side hears so.
+    drop(local);
+    done.map_err(Failure::failed)?;
+    line.reply(&Reply::Over { silent });
+    Ok(())
+}
+
+fn obey(line: &Line, local: &mut Local<'_>) -> Result<(), RigError> {
+    while let Some(request) = line.next() {
+        match request {
+            Request::LayOut => {
+                let lost = local.lay_out()?;
+                line.reply(&Reply::LaidOut { lost, sizes: local.open_sizes() });
+            }
+            Request::Fit { sizes } => local.fit(&sizes),
+            Request::Settle { expected_ns } => {
+                local.await_readiness(Duration::from_nanos(expected_ns));
+                line.reply(&Reply::Settled);
+            }
+            Request::Repeat(order)
+                if order.step < local.plan.steps.len() && order.lane < local.targets.len() =>
+            {
+                let outcome = local.repeat(&order)?;
+                let was_stopped_here = local.is_stopped() && !line.is_stopped.load(Ordering::Relaxed);
+                let lost = was_stopped_here.then(|| Lost::Machine("its agent was stopped there".to_owned()));
+                line.reply(&Reply::Ended { failure: outcome.failure, lost: outcome.lost.or(lost) });
+            }
+            Request::RoundEnded => local.round_ended(),
+            Request::End => break,
+            other => debug_assert!(false, "{other:?} has no place here"),
+        }
+    }
+    Ok(())
+}

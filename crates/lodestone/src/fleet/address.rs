@@ -1,0 +1,214 @@
+//! Targets on other machines, as they are named, and how these are reached.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use model::shell_word;
+
+/// A target on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RemoteTarget {
+    /// What the user calls it.
+    pub name: Option<String>,
+    /// The machine.
+    pub machine: Machine,
+    /// The path there; empty for the directory in which its programs start.
+    pub path: String,
+}
+
+/// A machine, as it is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    /// Who is to log in.
+    pub user: Option<String>,
+    /// Name or address, an address of IPv6 without brackets.
+    pub host: String,
+    /// The port of its SSH server.
+    pub port: Option<u16>,
+}
+
+impl Machine {
+    /// `user@host`, or only the host.
+    pub fn words(&self) -> String {
+        match &self.user {
+            Some(user) => format!("{user}@{}", self.host),
+            None => self.host.clone(),
+        }
+    }
+}
+
+impl RemoteTarget {
+    /// `[NAME=][USER@]HOST:PATH` or `[NAME=]ssh://[USER@]HOST[:PORT]/PATH`; `None` for a path on this machine, which is one
+    /// that exists, or one with a slash before its first colon.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(named: &OsStr) -> Result<Option<Self>, String> {
+        let Some(text) = named.to_str() else { return Ok(None) };
+        let (name, rest) = match text.split_once('=') {
+            Some((name, rest)) if !name.is_empty() && !name.contains(['/', ':']) => (Some(name), rest),
+            _ => (None, text),
+        };
+        if Path::new(text).exists() || Path::new(rest).exists() {
+            return Ok(None);
+        }
+        let wrong = |what: &str| {
+            format!("`{text}` {what}; a target on another machine is HOST:PATH or ssh://HOST:PORT/PATH")
+        };
+        let (authority, port, path) = match rest.strip_prefix("ssh://") {
+            Some(rest) => {
+                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                let (authority, port) = with_port(authority).ok_or_else(|| wrong("has no valid port"))?;
+                (authority, port, path)
+            }
+            None => {
+                let end = rest.find("]:").map_or_else(|| rest.find(':'), |end| Some(end + 1));
+                let Some(end) = end.filter(|end| !rest[..*end].contains('/')) else { return Ok(None) };
+                (&rest[..end], None, &rest[end + 1..])
+            }
+        };
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let is_word = |word: &str| {
+            // A program must not take it for one of its options.
+            !word.is_empty()
+                && !word.starts_with('-')
+                && word.chars().all(|c| c.is_alphanumeric() || "._-:%\\".contains(c))
+        };
+        if !is_word(host) || !user.is_none_or(is_word) {
+            return Err(wrong("does not name a machine"));
+        }
+        let machine = Machine { user: user.map(str::to_owned), host: host.to_owned(), port };
+        Ok(Some(Self { name: name.map(str::to_owned), machine, path: path.to_owned() }))
+    }
+}
+
+/// `host:22` or `host`; `None` if what stands for the port is none.
+fn with_port(authority: &str) -> Option<(&str, Option<u16>)> {
+    let after_address = authority.rfind(']').unwrap_or(0);
+    match authority[after_address..].find(':') {
+        Some(colon) => {
+            let (host, port) = authority.split_at(after_address + colon);
+            Some((host, Some(port[1..].parse().ok()?)))
+        }
+        None => Some((authority, None)),
+    }
+}
+
+/// What stands for the machine in a command that connects to it.
+const HOST: &str = "{host}";
+
+/// Short names of commands that connect.
+pub(crate) const CONNECTIONS: [(&str, &str); 6] = [
+    ("docker", "docker exec -i {host}"),
+    ("podman", "podman exec -i {host}"),
+    ("kubectl", "kubectl exec -i {host} --"),
+    ("lxc", "lxc exec -T {host} --"),
+    ("srun", "srun --quiet --nodes=1 --ntasks=1 --nodelist={host}"),
+    ("sudo", "sudo -n -u {host}"),
+];
+
+/// How machines are reached.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections {
+    /// For one machine, or for all others.
+    commands: Vec<(Option<String>, String)>,
+}
+
+impl Connections {
+    /// From `COMMAND`, for all machines, and `HOST=COMMAND`, for one. A command is one of [`CONNECTIONS`], `ssh`, or words
+    /// separated by blanks, with `{host}` for the machine.
+    pub fn new(given: &[String]) -> Self {
+        let parse = |text: &String| match text.split_once('=') {
+            Some((host, command)) if !host.contains(char::is_whitespace) && !host.contains('{') => {
+                (Some(host.to_owned()), command.to_owned())
+            }
+            _ => (None, text.clone()),
+        };
+        Self { commands: given.iter().map(parse).collect() }
+    }
+
+    /// The machines for which there is a command of their own.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        self.commands.iter().filter_map(|(host, _)| host.as_deref())
+    }
+
+    /// The words that start the agent on a machine, where the program has this name.
+    pub fn words(&self, machine: &Machine, program: &str) -> Vec<String> {
+        let own = self.commands.iter().rfind(|(host, _)| host.as_deref() == Some(&machine.words()));
+        let general = || self.commands.iter().rfind(|(host, _)| host.is_none());
+        let command = own.or_else(general).map_or("ssh", |(_, command)| command.trim());
+        if command == "ssh" {
+            return ssh(machine, program);
+        }
+        let known = CONNECTIONS.iter().find(|(name, _)| *name == command);
+        let command = known.map_or(command, |(_, command)| command);
+        let words = command.split_whitespace().map(|word| word.replace(HOST, &machine.words()));
+        words.chain([program.to_owned(), "agent".to_owned()]).collect()
+    }
+}
+
+/// OpenSSH, as the user has configured it. It asks for nothing: where it has to, the keys are not set up.
+fn ssh(machine: &Machine, program: &str) -> Vec<String> {
+    let options =
+        ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ServerAliveInterval=5"];
+    let mut words: Vec<String> = options.map(str::to_owned).to_vec();
+    words.extend(machine.port.into_iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
+    words.extend(["--".to_owned(), machine.words(), shell_word(program), "agent".to_owned()]);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Option<(Option<String>, String, Option<u16>, String)> {
+        let place = RemoteTarget::parse(OsStr::new(text)).unwrap()?;
+        Some((place.name, place.machine.words(), place.machine.port, place.path))
+    }
+
+    #[test]
+    fn a_target_on_another_machine_is_named_as_with_scp() {
+        let of = |name: Option<&str>, machine: &str, port: Option<u16>, path: &str| {
+            Some((name.map(str::to_owned), machine.to_owned(), port, path.to_owned()))
+        };
+        assert_eq!(parsed("pi1:/mnt/ssd"), of(None, "pi1", None, "/mnt/ssd"));
+        assert_eq!(parsed("me@pi1:data"), of(None, "me@pi1", None, "data"));
+        assert_eq!(parsed("pi1:"), of(None, "pi1", None, ""));
+        assert_eq!(parsed("ssd=pi1:/mnt/ssd"), of(Some("ssd"), "pi1", None, "/mnt/ssd"));
+        assert_eq!(parsed("me@[fe80::1%eth0]:/x"), of(None, "me@fe80::1%eth0", None, "/x"));
+        assert_eq!(parsed("ssh://me@pi1:2222/mnt"), of(None, "me@pi1", Some(2222), "/mnt"));
+        assert_eq!(parsed("ssh://[::1]:22/mnt"), of(None, "::1", Some(22), "/mnt"));
+        assert_eq!(parsed("ssh://pi1"), of(None, "pi1", None, ""));
+        for here in ["/mnt/a:b", "./a:b", "plain", "x=/mnt/ssd", "/"] {
+            assert_eq!(parsed(here), None, "{here}");
+        }
+        for wrong in
+            ["-oProxyCommand:/mnt", ":/mnt", "a b:/mnt", "ssh://pi:x/mnt", "-l@pi:/mnt", "ssh:///mnt"]
+        {
+            assert!(RemoteTarget::parse(OsStr::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_machine_is_reached_by_its_own_command_or_that_of_all() {
+        let machine = |host: &str| Machine { user: None, host: host.into(), port: Some(22) };
+        let given = ["docker", "b=nsenter --target 7 --", "c=kubectl"].map(str::to_owned);
+        let connections = Connections::new(&given);
+        let words = |host: &str| connections.words(&machine(host), "/opt/my lodestone").join("|");
+        assert_eq!(words("a"), "docker|exec|-i|a|/opt/my lodestone|agent");
+        assert_eq!(words("b"), "nsenter|--target|7|--|/opt/my lodestone|agent");
+        assert_eq!(words("c"), "kubectl|exec|-i|c|--|/opt/my lodestone|agent");
+        assert_eq!(connections.named().collect::<Vec<_>>(), ["b", "c"]);
+        let ssh = Connections::default().words(&machine("a"), "/opt/my lodestone");
+        assert!(
+            ssh.ends_with(&["-p", "22", "--", "a", "'/opt/my lodestone'", "agent"].map(str::to_owned)),
+            "{ssh:?}"
+        );
+        let other = Connections::new(&["srun --nodelist={host}".to_owned()]);
+        assert_eq!(other.words(&machine("n7"), "lodestone")[1], "--nodelist=n7");
+    }
+}

@@ -1,0 +1,133 @@
+//! What an agent is told and answers: lines of JSON. The events of a run are the lines of its log.
+
+use std::io::{self, BufRead, Read};
+
+use model::{EngineKind, Host, Plan, RepeatFailure, Target};
+use schedule::{Lane, Lost, Order};
+use serde::{Deserialize, Serialize};
+
+use crate::executor::OpenSize;
+
+/// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
+pub(crate) const PROTOCOL: u32 = 1;
+/// The most bytes of one message.
+pub(crate) const MOST_BYTES: u64 = 16 << 20;
+/// A side that has said nothing for this long is gone; both say something each second.
+pub(crate) const SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// Start of a line with events.
+pub(crate) const EVENT: &[u8] = b"{\"event\":";
+
+/// What an agent is told.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// Who speaks.
+    Hello { protocol: u32, version: String },
+    /// Say that you are there, and what time it is.
+    Ping { number: u64 },
+    /// Examine what is to be measured.
+    Inspect { targets: Vec<String>, overwrite: Vec<String>, allow_unsafe_directory: bool },
+    /// A run begins.
+    Begin(Box<Begin>),
+    /// Lay out the test data.
+    LayOut,
+    /// Make the test data no larger than this.
+    Fit { sizes: Vec<OpenSize> },
+    /// Wait until the machine is quiet, for a run that is expected to last this long.
+    Settle { expected_ns: u64 },
+    /// Make a repeat.
+    Repeat(Order),
+    /// A round is over.
+    RoundEnded,
+    /// End what is under way.
+    Stop,
+    /// The run is over: remove everything.
+    End,
+}
+
+/// What an agent needs to know of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Begin {
+    /// Its id.
+    pub run: String,
+    /// The names of the targets, in the order in which they were examined.
+    pub names: Vec<String>,
+    /// What is done.
+    pub plan: Plan,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// How often telemetry is read, if it is, in nanoseconds.
+    pub telemetry_ns: Option<u64>,
+    /// The longest wait for quiet devices, in nanoseconds.
+    pub settle_ns: u64,
+}
+
+/// What an agent answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub(crate) enum Reply {
+    /// Who speaks, and where.
+    Hello { protocol: u32, version: String, machine: Box<Host> },
+    /// Its time, on the clock of its events, and of day, in nanoseconds.
+    Pong { number: u64, at_ns: u64, unix_ns: i64 },
+    /// What was found.
+    Inspected {
+        targets: Vec<Target>,
+        /// The engines that work, the best first.
+        engines: Vec<EngineKind>,
+    },
+    /// It cannot be done: what is wrong and what to do.
+    Refused { message: String },
+    /// The lanes of its targets.
+    Lanes { lanes: Vec<Lane> },
+    /// The test data are there, but for these lanes.
+    LaidOut { lost: Vec<(usize, Lost)>, sizes: Vec<OpenSize> },
+    /// It is quiet, or will not become so.
+    Settled,
+    /// What became of an order.
+    Ended { failure: Option<RepeatFailure>, lost: Option<Lost> },
+    /// Everything is removed, but for what these lanes do not give back.
+    Over { silent: Vec<usize> },
+}
+
+/// A message as a line.
+pub(crate) fn line_of(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// The next line, without its end; `None` after the last.
+///
+/// # Errors
+/// The kernel's, or a line that is too long.
+pub(crate) fn read_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let read = from.take(MOST_BYTES).read_until(b'\n', &mut line)?;
+    match line.pop() {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(line)),
+        Some(_) if read as u64 == MOST_BYTES => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a message of more than {} MiB", MOST_BYTES >> 20),
+        )),
+        // Cut off in the middle.
+        Some(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_whole_or_not_at_all() {
+        let text = b"one\n\ntwo\nthr";
+        let mut from = &text[..];
+        let lines: Vec<_> = std::iter::from_fn(|| read_line(&mut from).unwrap()).collect();
+        assert_eq!(lines, [&b"one"[..], b"", b"two"]);
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        let error = read_line(&mut { endless }).unwrap_err();
+        assert_eq!(error.to_string(), "a message of more than 16 MiB");
+    }
+}

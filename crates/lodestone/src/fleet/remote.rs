@@ -1,0 +1,481 @@
+//! Another machine of a run: the connection to the agent there.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use host::Roots;
+use host::programs::{Companion, End, accompany};
+use model::{EngineKind, Event, Host, Plan, RemoteHost, Target};
+use record::Decoder;
+use schedule::Order;
+
+use super::protocol::{EVENT, PROTOCOL, Reply, Request, SILENCE, line_of, read_line};
+
+/// How long a connection may take: with keys, jump hosts and a machine that sleeps.
+const CONNECTING: Duration = Duration::from_secs(60);
+/// Exchanges by which the clocks are compared at the start.
+const EXCHANGES: u64 = 8;
+/// How often whoever waits looks up.
+const CHECK_PERIOD: Duration = Duration::from_millis(20);
+/// What an agent may send at once, and each second: more than any run has.
+const AT_ONCE: u64 = 64 << 20;
+const PER_SECOND: u64 = 4 << 20;
+/// What a shell returns for a program that it does not find.
+const NOT_FOUND: i32 = 127;
+/// What it did that says something else.
+const FOREIGN: &str = "it sent what is not of Lodestone's protocol";
+/// How long an agent may take to stop once it is told to, and its connection to end.
+const STOPPING: Duration = Duration::from_millis(1500);
+
+/// The connection to the agent on another machine.
+pub(crate) struct Remote {
+    /// The machine as the user named it.
+    pub name: String,
+    machine: Host,
+    /// Its number in the run.
+    number: u32,
+    targets: Vec<Target>,
+    companion: Companion,
+    requests: Option<Sender<Vec<u8>>>,
+    heard: Receiver<Heard>,
+    state: Arc<Mutex<State>>,
+    clock: Clock,
+    /// Why nothing more can be had from it.
+    gone: Option<String>,
+    /// The connection has ended by itself.
+    has_ended: bool,
+    /// The repeat that was ordered, with its step, and whether it has begun.
+    ordered: Option<(u32, String, bool)>,
+    /// When it was told to stop.
+    stopped: Option<Instant>,
+}
+
+/// What an agent says.
+enum Heard {
+    Events(Vec<Event>),
+    Reply(Reply),
+    Gone(String),
+}
+
+/// What the thread that listens shares.
+struct State {
+    heard: Instant,
+    sent: BTreeMap<u64, (Instant, i64)>,
+    pings: u64,
+    pongs: u64,
+    /// The exchange of least round trip.
+    best: Option<(Duration, Clock)>,
+}
+
+/// How the agent's clock relates to that of this process.
+#[derive(Clone, Copy)]
+struct Clock {
+    /// A moment here.
+    at: Instant,
+    /// The same moment there, in nanoseconds on the clock of its events.
+    there_ns: u64,
+    /// Nanoseconds that its time of day is ahead.
+    ahead_ns: i64,
+    /// Nanoseconds by which both may be wrong at most.
+    within_ns: u64,
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unix_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
+}
+
+impl State {
+    /// Takes the answer to a ping into account.
+    fn pong(&mut self, number: u64, there_ns: u64, there_unix_ns: i64) {
+        let Some((sent, sent_unix_ns)) = self.sent.remove(&number) else { return };
+        self.sent.retain(|other, _| *other > number);
+        self.pongs += 1;
+        let round_trip = sent.elapsed();
+        if self.best.is_none_or(|(least, _)| round_trip < least) {
+            let half = round_trip / 2;
+            let half_ns = half.as_nanos() as u64;
+            let ahead_ns = there_unix_ns.saturating_sub(sent_unix_ns).saturating_sub(half_ns as i64);
+            let clock = Clock { at: sent + half, there_ns, ahead_ns, within_ns: half_ns };
+            self.best = Some((round_trip, clock));
+        }
+    }
+}
+
+impl Clock {
+    /// A moment of the agent's clock in nanoseconds after `origin`.
+    fn since(&self, origin: Instant, there_ns: u64) -> u64 {
+        let here_ns = match self.at.checked_duration_since(origin) {
+            Some(after) => after.as_nanos() as i128,
+            None => -(origin.duration_since(self.at).as_nanos() as i128),
+        };
+        u64::try_from(here_ns + i128::from(there_ns) - i128::from(self.there_ns)).unwrap_or(0)
+    }
+
+    /// Gives an event the time of a run that began at `origin`.
+    fn translate(&self, origin: Instant, event: &mut Event) {
+        let at_ns = match event {
+            Event::LaidOut(laid_out) => &mut laid_out.at_ns,
+            Event::RepeatStarted(started) => &mut started.at_ns,
+            Event::Reading(reading) => &mut reading.at_ns,
+            Event::RepeatFinished(finished) => &mut finished.at_ns,
+            Event::Note(note) => &mut note.at_ns,
+            _ => return,
+        };
+        *at_ns = self.since(origin, *at_ns);
+    }
+}
+
+/// Sends what is asked for, and a ping each second.
+fn write(requests: &Receiver<Vec<u8>>, mut stdin: ChildStdin, state: &Mutex<State>) {
+    loop {
+        let line = match requests.recv_timeout(SILENCE / 10) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => ping(state),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if stdin.write_all(&line).and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn ping(state: &Mutex<State>) -> Vec<u8> {
+    let mut state = locked(state);
+    state.pings += 1;
+    let number = state.pings;
+    state.sent.insert(number, (Instant::now(), unix_ns()));
+    line_of(&Request::Ping { number })
+}
+
+/// Hears what the agent says until it says something that it should not.
+fn listen(stdout: ChildStdout, said: &Sender<Heard>, state: &Mutex<State>) {
+    let (began, mut decoder, mut bytes) = (Instant::now(), Decoder::default(), 0u64);
+    let mut from = BufReader::new(stdout);
+    let mut has_spoken = false;
+    let why = loop {
+        let line = match read_line(&mut from) {
+            Ok(Some(line)) => line,
+            Ok(None) => break String::new(),
+            Err(error) => break format!("{FOREIGN}: {error}"),
+        };
+        bytes += line.len() as u64;
+        if bytes > AT_ONCE + PER_SECOND * began.elapsed().as_secs() {
+            break "it sends more than a run can have".to_owned();
+        }
+        locked(state).heard = Instant::now();
+        let heard = match line.starts_with(EVENT) {
+            true => decoder.decode(&line).map(Heard::Events),
+            false => serde_json::from_slice(&line).map(Heard::Reply),
+        };
+        has_spoken |= heard.is_ok();
+        match heard {
+            Ok(Heard::Reply(Reply::Pong { number, at_ns, unix_ns })) => {
+                locked(state).pong(number, at_ns, unix_ns)
+            }
+            Ok(heard) => {
+                if said.send(heard).is_err() {
+                    return;
+                }
+            }
+            Err(_) if !has_spoken => {
+                let text: String = String::from_utf8_lossy(&line).chars().take(60).collect();
+                break format!(
+                    "its shell printed \"{text}\" before the program began; its start-up files must be silent without a terminal"
+                );
+            }
+            Err(error) => break format!("{FOREIGN}: {error}"),
+        }
+    };
+    let _ = said.send(Heard::Gone(why));
+    // What it still has to say interests nobody, but it may wait until it is read.
+    let _ = std::io::copy(&mut from.take(AT_ONCE), &mut std::io::sink());
+}
+
+/// What to do about a message of OpenSSH.
+fn hint(message: &str) -> &'static str {
+    let is_about = |words: &str| message.contains(words);
+    if is_about("resolve hostname") {
+        "; write ./ before a path on this machine that has a colon"
+    } else if is_about("Host key verification") {
+        "; connect once by hand, to accept its key"
+    } else if is_about("Permission denied") {
+        "; a run cannot ask for a password: set a key up with ssh-copy-id, and unlock it with ssh-add"
+    } else {
+        ""
+    }
+}
+
+impl Remote {
+    /// Connects to a machine by a command that starts its agent.
+    ///
+    /// # Errors
+    /// What is wrong and what to do.
+    pub fn connect(
+        roots: &Roots,
+        name: &str,
+        words: &[String],
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Self, String> {
+        let begun = accompany(roots, words);
+        let (companion, stdin, stdout) =
+            begun.map_err(|error| format!("{name}: cannot start `{}`: {error}", words.join(" ")))?;
+        let now = Instant::now();
+        // Until it has said something, it may take longer.
+        let heard = now + CONNECTING - SILENCE;
+        let state = State { heard, sent: BTreeMap::new(), pings: 0, pongs: 0, best: None };
+        let state = Arc::new(Mutex::new(state));
+        let (requests, to_write) = channel();
+        let (said, heard) = channel();
+        let (of_writer, of_listener) = (Arc::clone(&state), Arc::clone(&state));
+        thread::spawn(move || write(&to_write, stdin, &of_writer));
+        thread::spawn(move || listen(stdout, &said, &of_listener));
+        let mut remote = Self {
+            name: name.to_owned(),
+            machine: Host::default(),
+            number: 0,
+            targets: Vec::new(),
+            companion,
+            requests: Some(requests),
+            heard,
+            state,
+            clock: Clock { at: now, there_ns: 0, ahead_ns: 0, within_ns: 0 },
+            gone: None,
+            has_ended: false,
+            ordered: None,
+            stopped: None,
+        };
+        remote.greet(words, is_stopped).map_err(|why| format!("{name}: {why}"))?;
+        Ok(remote)
+    }
+
+    fn greet(&mut self, words: &[String], is_stopped: &dyn Fn() -> bool) -> Result<(), String> {
+        let own = env!("CARGO_PKG_VERSION");
+        self.send(&Request::Hello { protocol: PROTOCOL, version: own.to_owned() });
+        match self.reply(Instant::now(), &mut |_| {}, is_stopped) {
+            Ok(Reply::Hello { protocol: PROTOCOL, version, machine }) if version == own => {
+                self.machine = *machine
+            }
+            Ok(Reply::Hello { version, .. }) => {
+                return Err(format!(
+                    "its Lodestone is version {version}, and this one {own}: both must be the same; install {own} there, or \
+                     name it with --remote-program"
+                ));
+            }
+            Ok(_) => return Err(FOREIGN.to_owned()),
+            Err(_) if self.has_ended => return Err(self.why_it_did_not_begin(words)),
+            Err(why) => return Err(why),
+        }
+        for exchange in 1..=EXCHANGES {
+            if let Some(requests) = &self.requests {
+                let _ = requests.send(ping(&self.state));
+            }
+            let began = Instant::now();
+            while locked(&self.state).pongs < exchange && began.elapsed() < SILENCE {
+                thread::sleep(Duration::from_micros(200));
+            }
+        }
+        let best = locked(&self.state).best;
+        self.clock = best.ok_or("it does not answer")?.1;
+        Ok(())
+    }
+
+    /// Why the agent has ended before it said anything.
+    fn why_it_did_not_begin(&mut self, words: &[String]) -> String {
+        let end = self.companion.await_end(STOPPING);
+        let complaints = self.companion.complaints();
+        let last = complaints.lines().last().unwrap_or_default();
+        match end {
+            Some(End::Exited(NOT_FOUND)) => format!(
+                "Lodestone is not installed there, or not where its shell looks for programs ({last}); install it, or name it \
+                 with --remote-program"
+            ),
+            _ if !last.is_empty() => {
+                format!("`{}` failed: {}{}", words.join(" "), last.trim_end_matches('.'), hint(last))
+            }
+            Some(End::Exited(code)) => format!("`{}` ended with exit code {code}", words.join(" ")),
+            _ => format!("`{}` ended before it said anything", words.join(" ")),
+        }
+    }
+
+    /// The machine, for the log.
+    pub fn machine(&self) -> RemoteHost {
+        let Clock { ahead_ns, within_ns, .. } = self.clock;
+        RemoteHost { name: self.name.clone(), machine: self.machine.clone(), ahead_ns, within_ns }
+    }
+
+    /// Examines targets there. Returns them, and the engines that work there, the best first.
+    ///
+    /// # Errors
+    /// What is wrong and what to do.
+    pub fn inspect(
+        &mut self,
+        asked: &Request,
+        count: usize,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<(Vec<Target>, Vec<EngineKind>), String> {
+        self.send(asked);
+        let named = |name: &str, why: &str| format!("{name}: {why}");
+        match self.reply(Instant::now(), &mut |_| {}, is_stopped) {
+            Ok(Reply::Inspected { targets, engines }) if targets.len() == count && !engines.is_empty() => {
+                Ok((targets, engines))
+            }
+            Ok(_) => Err(named(&self.name, FOREIGN)),
+            Err(why) => Err(named(&self.name, &why)),
+        }
+    }
+
+    /// Sets what it measures, and its number in the run.
+    pub fn measures(&mut self, number: u32, targets: Vec<Target>) {
+        (self.number, self.targets) = (number, targets);
+    }
+
+    /// What it measures.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// Sends an order, unless nobody is there.
+    pub fn send(&self, request: &Request) {
+        if let Some(requests) = &self.requests {
+            let _ = requests.send(line_of(request));
+        }
+    }
+
+    /// Expects the events of this repeat and of no other.
+    pub fn order(&mut self, order: &Order, plan: &Plan) {
+        self.ordered = Some((order.repeat, plan.steps[order.step].id.clone(), false));
+        self.send(&Request::Repeat(order.clone()));
+    }
+
+    /// The number of a repeat that has begun and not ended.
+    pub fn under_way(&self) -> Option<u32> {
+        self.ordered.as_ref().filter(|(.., has_begun)| *has_begun).map(|(repeat, ..)| *repeat)
+    }
+
+    /// Passes on what it has said meanwhile.
+    pub fn drain(&mut self, origin: Instant, take: &mut dyn FnMut(Event)) {
+        while self.gone.is_none() {
+            match self.heard.try_recv() {
+                Ok(Heard::Events(events)) => self.pass(events, origin, take),
+                Ok(Heard::Reply(Reply::Refused { message })) => self.lose(message),
+                Ok(Heard::Reply(_)) => self.lose("it answers what it was not asked".to_owned()),
+                Ok(Heard::Gone(why)) => self.lose(why),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The next reply; what it says before is passed on, with the time of a run that began at `origin`.
+    ///
+    /// # Errors
+    /// Nothing more can be had from it: why.
+    pub fn reply(
+        &mut self,
+        origin: Instant,
+        take: &mut dyn FnMut(Event),
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Reply, String> {
+        loop {
+            if let Some(why) = &self.gone {
+                return Err(why.clone());
+            }
+            match self.heard.recv_timeout(CHECK_PERIOD) {
+                Ok(Heard::Events(events)) => self.pass(events, origin, take),
+                Ok(Heard::Reply(Reply::Refused { message })) => self.lose(message),
+                Ok(Heard::Reply(reply)) => return Ok(reply),
+                Ok(Heard::Gone(why)) => self.lose(why),
+                Err(_) => self.look_up(is_stopped()),
+            }
+        }
+    }
+
+    /// Passes an interruption on, and gives up a machine that is silent.
+    fn look_up(&mut self, is_stopped: bool) {
+        if is_stopped && self.stopped.is_none() {
+            self.send(&Request::Stop);
+            self.stopped = Some(Instant::now());
+        }
+        if self.stopped.is_some_and(|since| since.elapsed() > STOPPING) {
+            self.lose("it did not stop in time".to_owned());
+        } else if locked(&self.state).heard.elapsed() > SILENCE {
+            self.lose("nothing is heard from it any more".to_owned());
+        }
+    }
+
+    fn pass(&mut self, events: Vec<Event>, origin: Instant, take: &mut dyn FnMut(Event)) {
+        for mut event in events {
+            if !self.admits(&mut event) {
+                return self.lose("it sent events of what it was not asked for".to_owned());
+            }
+            self.clock.translate(origin, &mut event);
+            take(event);
+        }
+    }
+
+    /// Whether an event can be of its part of the run. It becomes one of its machine.
+    fn admits(&mut self, event: &mut Event) -> bool {
+        let is_own = |name: &String| self.targets.iter().any(|target| target.name == *name);
+        let ordered = self.ordered.as_mut();
+        let is_under_way = |repeat: u32| matches!(&ordered, Some((number, _, true)) if *number == repeat);
+        match event {
+            Event::LaidOut(laid_out) => is_own(&laid_out.target),
+            Event::Interval(interval) => is_under_way(interval.repeat),
+            Event::RepeatStarted(started) => match ordered {
+                Some((repeat, step, has_begun)) if !*has_begun => {
+                    *has_begun = true;
+                    *repeat == started.repeat && *step == started.step && is_own(&started.target)
+                }
+                _ => false,
+            },
+            Event::RepeatFinished(finished) => {
+                let is_expected = is_under_way(finished.repeat);
+                self.ordered = None;
+                is_expected
+            }
+            Event::Reading(reading) => {
+                reading.host = self.number;
+                true
+            }
+            Event::Note(note) => {
+                if note.target.is_none() {
+                    note.message = format!("{}: {}", self.name, note.message);
+                }
+                note.target.as_ref().is_none_or(is_own)
+            }
+            Event::RunStarted(_) | Event::Imported(_) | Event::SetAside(_) | Event::RunFinished(_) => false,
+        }
+    }
+
+    /// Nothing more can be had from it. Its agent notices, and removes what it has made.
+    fn lose(&mut self, why: String) {
+        self.has_ended |= why.is_empty();
+        let complaints = self.companion.complaints();
+        let last = complaints.lines().last().unwrap_or_default();
+        let why = match (why.is_empty(), last.is_empty()) {
+            (false, _) => why,
+            (true, false) => format!("the connection ended: {last}"),
+            (true, true) => "the connection ended".to_owned(),
+        };
+        self.requests = None;
+        self.gone.get_or_insert(why);
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // The agent ends with its input, and the connection with the agent.
+        self.requests = None;
+        if self.gone.is_none() {
+            self.companion.await_end(STOPPING);
+        }
+    }
+}

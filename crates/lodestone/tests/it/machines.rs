@@ -1,0 +1,219 @@
+//! Runs on several machines. The other machines are this one, reached by a script instead of ssh.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::common::*;
+
+/// A bench whose machine `a` is reached by `env`, and `b` by a script that starts its agent.
+struct Machines {
+    bench: Bench,
+    script: PathBuf,
+}
+
+impl Machines {
+    /// The script is given the command that starts the agent.
+    fn with(script: &str) -> Self {
+        let bench = Bench::new();
+        bench.instead("reach", script);
+        let script = bench.path("programs/reach");
+        std::fs::create_dir(bench.path("there")).unwrap();
+        Self { bench, script }
+    }
+
+    /// A run on a directory of each, with these options.
+    fn args(&self, options: &[&str]) -> Vec<String> {
+        let [here, there] =
+            [self.bench.disk(), self.bench.path("there")].map(|path| path.display().to_string());
+        let own = env!("CARGO_BIN_EXE_lodestone");
+        let reached = format!("b={}", self.script.display());
+        let [here, there] = [format!("a:{here}"), format!("me@b:{there}")];
+        let reached = reached.replacen("b=", "me@b=", 1);
+        let args = ["run", &here, &there, "--connect", "env", "--connect", &reached, "--remote-program", own];
+        let work = ["--rw", "randread", "--bs", "4k", "--size", "4M", "--no-report"];
+        args.iter().chain(&work).chain(options).map(|arg| (*arg).to_owned()).collect()
+    }
+
+    fn command(&self, options: &[&str]) -> std::process::Command {
+        let args = self.args(options);
+        self.bench.command(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// The process of the agent on `b`, once it has begun.
+    fn agent(&self, running: &mut Running) -> u32 {
+        let pid = self.bench.path("pid");
+        running.until("the agent", || std::fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')));
+        std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap()
+    }
+
+    #[track_caller]
+    fn are_clean(&self) {
+        assert_eq!((self.bench.visible(), visible(&self.bench.path("there"))), (Vec::new(), Vec::new()));
+    }
+}
+
+/// Leaves the number of the agent's process in the directory in which the run was started.
+const KNOWN: &str = "echo $$ >pid; exec \"$@\"";
+
+fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().filter_map(|item| item[key].as_str()).collect()
+}
+
+/// Number of repeats of a target that ended so.
+fn count(run: &Value, target: &str, outcome: &str) -> usize {
+    let all = run["repeats"].as_array().unwrap().iter();
+    all.filter(|repeat| repeat["target"] == target && repeat["outcome"] == outcome).count()
+}
+
+#[test]
+fn targets_on_other_machines_are_measured_in_one_run() {
+    let machines = Machines::with(KNOWN);
+    let output = machines.command(&["--rounds", "4", "--runtime", "200ms", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(texts(&run["targets"], "name"), ["a:disk", "b:there"]);
+    assert_eq!(texts(&run["targets"], "host"), ["a", "b"]);
+    let hosts = &run["run"]["hosts"];
+    assert_eq!(texts(hosts, "name"), ["a", "b"]);
+    for host in hosts.as_array().unwrap() {
+        let (ahead, within) = (&host["clock_ahead_seconds"], &host["clock_within_seconds"]);
+        let (ahead, within) = (ahead.as_f64().unwrap(), within.as_f64().unwrap());
+        assert!(ahead.abs() <= within && within > 0.0, "one clock is {ahead} ± {within} s ahead of itself");
+    }
+    for target in ["a:disk", "b:there"] {
+        assert_eq!(count(&run, target, "completed"), 4);
+    }
+    // The scheduler takes turns: neither is always first.
+    let rounds: Vec<&str> = texts(&run["repeats"], "target");
+    let firsts: Vec<&str> = rounds.chunks(2).map(|round| round[0]).collect();
+    assert!(firsts.contains(&"a:disk") && firsts.contains(&"b:there"), "{firsts:?}");
+    let id = run["run"]["id"].as_str().unwrap();
+    let telemetry = machines.bench.ok(&["export", id, "--telemetry", "--format", "csv"]);
+    for (host, target) in [("a", "a:disk"), ("b", "b:there")] {
+        assert!(telemetry.contains(&format!("{id},{host},{target},")), "{telemetry}");
+    }
+    let shown = machines.bench.ok(&["show", id, "--details"]);
+    assert!(shown.contains("machine a ") && shown.contains("machine b "), "{shown}");
+    machines.are_clean();
+}
+
+#[test]
+fn a_machine_that_is_lost_is_told_and_the_others_go_on() {
+    for signal in ["KILL", "STOP", "TERM"] {
+        let machines = Machines::with(KNOWN);
+        let options = ["--rounds", "40", "--runtime", "500ms", "--json"];
+        let mut running = Running::start(&mut machines.command(&options));
+        let agent = machines.agent(&mut running);
+        running.until_printed("b:there  Random read");
+        testing::signal(agent, signal).unwrap();
+        running.until_printed("the run goes on without it");
+        running.press();
+        let output = running.output();
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let given_up =
+            run["notes"].as_array().unwrap().iter().find(|n| n["topic"] == "target-given-up").unwrap();
+        assert_eq!(given_up["target"], "b:there", "{signal}: {given_up}");
+        assert!(count(&run, "b:there", "completed") >= 1, "{signal}: what it had measured is kept");
+        assert_eq!(count(&run, "a:disk", "failed"), 0);
+        if signal == "STOP" {
+            // It goes on when nobody is there any more, and notices; or it has ended with the connection.
+            let _ = testing::signal(agent, "CONT");
+        }
+        until_dead(agent);
+        machines.are_clean();
+    }
+}
+
+#[test]
+fn an_agent_ends_with_its_run() {
+    let machines = Machines::with(KNOWN);
+    let mut running = Running::start(&mut machines.command(&["--rounds", "1000", "--runtime", "1s"]));
+    let agent = machines.agent(&mut running);
+    running.until_printed("b:there  Random read");
+    running.signal("KILL");
+    until_dead(agent);
+    drop(running.output());
+    machines.are_clean();
+}
+
+#[test]
+fn ctrl_c_ends_all_machines() {
+    let machines = Machines::with(KNOWN);
+    let mut running = Running::start(&mut machines.command(&["--rounds", "1000", "--runtime", "100s"]));
+    let agent = machines.agent(&mut running);
+    running.until_printed("laid out on a");
+    running.press();
+    let output = running.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    until_dead(agent);
+    machines.are_clean();
+}
+
+#[test]
+fn what_a_machine_should_not_say_is_an_error_and_nothing_else() {
+    let sed = |change: &str| format!("\"$@\" | sed -u '{change}'");
+    // What b says instead, and what is said of it.
+    let unasked = "it sent events of what it was not asked for";
+    let cases = [
+        ("exit 127".to_owned(), "Lodestone is not installed there"),
+        (
+            "echo Welcome to b; exec \"$@\"".to_owned(),
+            "its shell printed \"Welcome to b\" before the program began",
+        ),
+        ("exec cat /dev/zero".to_owned(), "a message of more than 16 MiB"),
+        ("exec true".to_owned(), "ended with exit code 0"),
+        (
+            sed("s/\"version\":\"[^\"]*\"/\"version\":\"9.9.9\"/"),
+            "its Lodestone is version 9.9.9, and this one",
+        ),
+        (
+            sed("s/\"reply\":\"inspected\"/\"reply\":\"settled\"/"),
+            "it sent what is not of Lodestone's protocol",
+        ),
+        (sed("s/\"engines\":\\[[^]]*\\]/\"engines\":[]/"), "it sent what is not of Lodestone's protocol"),
+        (sed("s/\"reply\":\"laid_out\"/\"reply\":\"settled\"/"), "it answers what it was not asked"),
+        (sed("/repeat_started/s/\"repeat\":[0-9]*/\"repeat\":99/"), unasked),
+        (sed("/repeat_started/s/\"target\":\"b:there\"/\"target\":\"a:disk\"/"), unasked),
+        (sed("/repeat_finished/s/\"repeat\":[0-9]*/\"repeat\":77/"), unasked),
+        (
+            sed(
+                "s/^{\"event\":\"interval\".*/{\"event\":\"set_aside\",\"at_ns\":1,\"repeats\":[0],\"reason\":\"x\"}/",
+            ),
+            "lost",
+        ),
+        (
+            sed("s/^{\"event\":\"repeat_finished\".*/\\x1b[2J\\x1b]0;x\\x07/"),
+            "it sent what is not of Lodestone",
+        ),
+    ];
+    for (script, message) in cases {
+        let machines = Machines::with(&script);
+        let output =
+            machines.command(&["--rounds", "2", "--runtime", "100ms", "--seed", "1"]).output().unwrap();
+        let said = stderr(&output) + &stdout(&output);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{script}: {:?}\n{said}", output.status);
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(message), "{script}\n{said}");
+        assert!(!said.contains('\x1b') && !said.contains("panicked"), "{script}\n{said}");
+        machines.are_clean();
+    }
+}
+
+#[test]
+fn a_run_names_machines_that_are_there() {
+    let machines = Machines::with(KNOWN);
+    let bench = &machines.bench;
+    let disk = bench.disk().display().to_string();
+    let twice = bench.fails(2, &["run", "x=a:/", "x=a:/tmp", "--connect", "env"]);
+    assert!(twice.contains("a: "), "{twice}");
+    let unknown = bench.fails(2, &["run", "a:/", "--connect", "c=env"]);
+    assert!(unknown.contains("no target is on a machine `c`"), "{unknown}");
+    let here = bench.fails(2, &["run", &disk, "--connect", "env"]);
+    assert!(here.contains("all targets are here"), "{here}");
+    let via = bench.fails(2, &["run", "a:/", "--connect", "env", "--via", "fio"]);
+    assert!(via.contains("measured by Lodestone's own engines"), "{via}");
+    let own = env!("CARGO_BIN_EXE_lodestone");
+    let gone = bench.fails(2, &["run", "a:/nowhere", "b:/no", "--connect", "env", "--remote-program", own]);
+    assert!(gone.contains("a: cannot find `/nowhere`") && gone.contains("b: cannot find `/no`"), "{gone}");
+}
