@@ -83,6 +83,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l label -d 'Sa
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l overwrite -d 'Allow a file or block device to be overwritten: repeat its path here, then name everything on it that would be destroyed, separated by commas. May be given several times. Write `\\,` for a comma in a name, unless the whole value is an existing path' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l connect -d 'How another machine is reached, instead of by ssh: docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the machine, such as \'nsenter -t 4711 -m --\'; HOST=COMMAND for one machine. May be given several times' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l remote-program -d 'Lodestone\'s program on other machines: a path, or a name that their shells find' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l send-program -d 'Send this program, or FILE, to machines without the same version of it; it is gone from there when the run has ended' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of all random numbers, to repeat a run exactly' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'Operation and access pattern [suite default: randread]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stride -d 'For sequential I/O: bytes accessed in a row, then bytes skipped (negative: backwards) [suite default: none]' -r

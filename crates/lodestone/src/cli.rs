@@ -195,6 +195,11 @@ pub struct RunArgs {
     #[arg(long, hide_short_help = true, value_name = "PROGRAM", default_value = "lodestone", help_heading = MACHINES)]
     pub remote_program: String,
 
+    /// Send this program, or FILE, to machines without the same version of it; it is gone from there when the run has ended
+    #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", help_heading = MACHINES)]
+    pub send_program: Option<OsString>,
+
     /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
     #[arg(long, hide_short_help = true)]
     pub allow_unsafe_directory: bool,

@@ -65,11 +65,8 @@ impl Session<'_> {
 impl Local<'_> {
     /// Begins to watch the machine, and notes what is in the way. Returns the lanes.
     pub(crate) fn begin(&mut self) -> Vec<Lane> {
-        // Nothing that happens on a machine without targets matters.
-        if !self.targets.is_empty() {
-            self.begin_telemetry();
-            self.note_other_runs();
-        }
+        self.begin_telemetry();
+        self.note_other_runs();
         self.note_obstacles();
         self.share_data();
         self.lanes()

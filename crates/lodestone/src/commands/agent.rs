@@ -19,7 +19,7 @@ use super::run::{clean_leftovers_in, holds};
 use super::unsafe_directories;
 use crate::executor::{Local, PendingReports, RigError, TargetState, Watching};
 use crate::failure::Failure;
-use crate::fleet::protocol::{Begin, PROTOCOL, Reply, Request, SILENCE, line_of, read_line};
+use crate::fleet::protocol::{Begin, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::recorder::{Outlet, Recorder};
@@ -223,7 +223,8 @@ fn serve(line: &Line) -> Result<(), Failure> {
     let mut inspected = None;
     while let Some(request) = line.next() {
         match request {
-            Request::Hello { .. } => line.reply(&Reply::Hello {
+            Request::Hello { is_sent, .. } => line.reply(&Reply::Hello {
+                checksum: is_sent.then(|| checksum(&std::fs::read("/proc/self/exe").unwrap_or_default())),
                 protocol: PROTOCOL,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 machine: Box::new(identify(&roots)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -98,9 +99,18 @@ impl Machines {
         interrupt: &AtomicBool,
     ) -> Result<(Self, Vec<Vec<Target>>), Failure> {
         let is_stopped = || interrupt.load(Ordering::Relaxed);
+        let program = args.send_program.as_deref().map(program).transpose()?;
         let one = |asked: &Asked| {
-            let words = connections.words(&asked.machine, &args.remote_program);
-            let mut remote = Remote::connect(roots, &asked.name, &words, &is_stopped)?;
+            let words = connections.to_agent(&asked.machine, &args.remote_program);
+            let reached = Remote::connect(roots, &asked.name, &words, None, &is_stopped);
+            let reached = match (reached, &program) {
+                (Err(unreached), Some(program)) if unreached.is_absent => {
+                    let words = connections.to_sent_agent(&asked.machine, program.len());
+                    Remote::connect(roots, &asked.name, &words, Some(program), &is_stopped)
+                }
+                (reached, _) => reached,
+            };
+            let mut remote = reached.map_err(|unreached| unreached.why)?;
             let paths = asked.places.iter().map(|(.., path)| if path.is_empty() { "." } else { path });
             let request = Request::Inspect {
                 targets: paths.map(str::to_owned).collect(),
@@ -175,6 +185,15 @@ impl Machines {
             })
             .collect()
     }
+}
+
+/// The program that is sent: this one, or a file.
+fn program(file: &OsStr) -> Result<Vec<u8>, Failure> {
+    let file = Path::new(if file.is_empty() { OsStr::new("/proc/self/exe") } else { file });
+    std::fs::read(file).map_err(|error| {
+        Failure::usage(format!("cannot read the program to send, {}: {error}", file.display()))
+            .because(&error)
+    })
 }
 
 /// The machines that these targets are on.

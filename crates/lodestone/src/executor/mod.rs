@@ -198,6 +198,9 @@ impl Local<'_> {
 
     /// Notes other runs that are in progress: they disturb each other.
     pub fn note_other_runs(&mut self) {
+        if self.targets.is_empty() {
+            return;
+        }
         let mut others = host::presence::others(&self.roots, self.presence.as_ref());
         // Several processes may take part in one run.
         others.retain(|id| *id != self.recorder.run().started.id);
@@ -216,7 +219,8 @@ impl Local<'_> {
     }
 
     pub fn begin_telemetry(&mut self) {
-        let Some(period) = self.telemetry_period else { return };
+        // Nothing that happens on a machine without targets matters.
+        let Some(period) = self.telemetry_period.filter(|_| !self.targets.is_empty()) else { return };
         let begun = Telemetry::begin(self.roots.clone(), self.layers(), period, self.recorder.origin());
         match begun {
             Ok(telemetry) => self.watching = Watching(Some(telemetry)),

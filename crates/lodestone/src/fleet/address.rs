@@ -136,28 +136,56 @@ impl Connections {
         self.commands.iter().filter_map(|(host, _)| host.as_deref())
     }
 
-    /// The words that start the agent on a machine, where the program has this name.
-    pub fn words(&self, machine: &Machine, program: &str) -> Vec<String> {
+    /// The words that start an installed agent on a machine, where the program has this name.
+    pub fn to_agent(&self, machine: &Machine, program: &str) -> Vec<String> {
+        self.to(machine, &[program, "agent"])
+    }
+
+    /// The words that take a program of so many bytes from their input and start it as the agent.
+    pub fn to_sent_agent(&self, machine: &Machine, bytes: usize) -> Vec<String> {
+        self.to(machine, &["sh", "-c", RECEIVE, "lodestone", &bytes.to_string()])
+    }
+
+    /// The words that run a command on a machine.
+    fn to(&self, machine: &Machine, command: &[&str]) -> Vec<String> {
         let own = self.commands.iter().rfind(|(host, _)| host.as_deref() == Some(&machine.words()));
         let general = || self.commands.iter().rfind(|(host, _)| host.is_none());
-        let command = own.or_else(general).map_or("ssh", |(_, command)| command.trim());
-        if command == "ssh" {
-            return ssh(machine, program);
-        }
-        let known = CONNECTIONS.iter().find(|(name, _)| *name == command);
-        let command = known.map_or(command, |(_, command)| command);
-        let words = command.split_whitespace().map(|word| word.replace(HOST, &machine.words()));
-        words.chain([program.to_owned(), "agent".to_owned()]).collect()
+        let connection = own.or_else(general).map_or("ssh", |(_, connection)| connection.trim());
+        let known = CONNECTIONS.iter().find(|(name, _)| *name == connection);
+        let connection = known.map_or(connection, |(_, connection)| connection);
+        let mut words: Vec<String> = match connection {
+            "ssh" => ssh(machine),
+            other => other.split_whitespace().map(|word| word.replace(HOST, &machine.words())).collect(),
+        };
+        // sshd gives the words to a shell; other programs pass them on as they are.
+        let is_ssh = words.first().is_some_and(|program| program == "ssh" || program.ends_with("/ssh"));
+        words.extend(command.iter().map(|word| if is_ssh { shell_word(word) } else { (*word).to_owned() }));
+        words
     }
 }
 
+/// Takes a program from its input, as many bytes as its argument says, and runs it as the agent. What has run is not in any
+/// directory any more, so nothing is left behind however it ends. Where files may not be run, the next directory is tried.
+const RECEIVE: &str = r#"umask 077
+for p in "$XDG_RUNTIME_DIR" "$TMPDIR" /tmp /var/tmp "$HOME"; do
+  [ -n "$p" ] && d=$(mktemp -d "$p/lodestone-XXXXXXXX" 2>/dev/null) || continue
+  if [ -z "$f" ]; then head -c "$1"; else cat /proc/self/fd/3; fi >"$d/p"
+  chmod 700 "$d/p"; f=1
+  exec 3<"$d/p"; rm -r "$d"
+  if /proc/self/fd/3 --version >/dev/null 2>&1; then
+    echo '{"reply":"received"}'; exec /proc/self/fd/3 agent
+  fi
+done
+echo "the program that was sent does not run there ($(uname -m)); name one that does with --send-program=FILE" >&2
+exit 126"#;
+
 /// OpenSSH, as the user has configured it. It asks for nothing: where it has to, the keys are not set up.
-fn ssh(machine: &Machine, program: &str) -> Vec<String> {
+fn ssh(machine: &Machine) -> Vec<String> {
     let options =
         ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ServerAliveInterval=5"];
     let mut words: Vec<String> = options.map(str::to_owned).to_vec();
     words.extend(machine.port.into_iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
-    words.extend(["--".to_owned(), machine.words(), shell_word(program), "agent".to_owned()]);
+    words.extend(["--".to_owned(), machine.words()]);
     words
 }
 
@@ -198,17 +226,19 @@ mod tests {
         let machine = |host: &str| Machine { user: None, host: host.into(), port: Some(22) };
         let given = ["docker", "b=nsenter --target 7 --", "c=kubectl"].map(str::to_owned);
         let connections = Connections::new(&given);
-        let words = |host: &str| connections.words(&machine(host), "/opt/my lodestone").join("|");
+        let words = |host: &str| connections.to_agent(&machine(host), "/opt/my lodestone").join("|");
         assert_eq!(words("a"), "docker|exec|-i|a|/opt/my lodestone|agent");
         assert_eq!(words("b"), "nsenter|--target|7|--|/opt/my lodestone|agent");
         assert_eq!(words("c"), "kubectl|exec|-i|c|--|/opt/my lodestone|agent");
         assert_eq!(connections.named().collect::<Vec<_>>(), ["b", "c"]);
-        let ssh = Connections::default().words(&machine("a"), "/opt/my lodestone");
+        let ssh = Connections::default().to_agent(&machine("a"), "/opt/my lodestone");
         assert!(
             ssh.ends_with(&["-p", "22", "--", "a", "'/opt/my lodestone'", "agent"].map(str::to_owned)),
             "{ssh:?}"
         );
         let other = Connections::new(&["srun --nodelist={host}".to_owned()]);
-        assert_eq!(other.words(&machine("n7"), "lodestone")[1], "--nodelist=n7");
+        assert_eq!(other.to_agent(&machine("n7"), "lodestone")[1], "--nodelist=n7");
+        let own = Connections::new(&["/usr/bin/ssh -F my {host}".to_owned()]);
+        assert_eq!(own.to_agent(&machine("a"), "/opt/my lodestone")[4], "'/opt/my lodestone'");
     }
 }

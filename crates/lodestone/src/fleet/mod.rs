@@ -7,7 +7,7 @@ pub(crate) mod remote;
 
 use std::time::Duration;
 
-use model::{Event, FailureKind, Operation, RepeatFailure, RepeatFinished, RepeatOutcome};
+use model::{Event, FailureKind, Operation, RepeatFinished, RepeatOutcome, Severity};
 use schedule::{Executor, Lane, Lost, Measured, Order, Outcome, Said};
 
 use crate::executor::{Local, OpenSize, RigError, TargetState};
@@ -202,20 +202,30 @@ impl<'a> Fleet<'a> {
             Err(why) => why,
         };
         // The repeat under way ends here, with a record of that.
-        let Some(repeat) = self.remotes[machine - 1].under_way() else {
-            return Outcome { lost: Some(Lost::Machine(why)), ..Outcome::default() };
-        };
+        let under_way = self.remotes[machine - 1].under_way();
+        if self.is_stopped() {
+            self.local.note(
+                Severity::Warning,
+                "machine-did-not-stop",
+                None,
+                format!("{why}; its agent ends by itself"),
+            );
+        }
+        let lost = (!self.is_stopped()).then(|| Lost::Machine(why.clone()));
+        let Some(repeat) = under_way else { return Outcome { lost, ..Outcome::default() } };
         let operation = step.workload.operations().first().copied().unwrap_or(Operation::Read);
         let at_ns = self.local.recorder.at_ns();
-        let kind = FailureKind::Machine(why.clone());
-        let finished = RepeatFinished::failed(repeat, at_ns, kind, operation);
-        let failure: Option<RepeatFailure> = match &finished.outcome {
+        let mut finished = RepeatFinished::failed(repeat, at_ns, FailureKind::Machine(why), operation);
+        if self.is_stopped() {
+            finished.outcome = RepeatOutcome::Interrupted;
+        }
+        let failure = match &finished.outcome {
             RepeatOutcome::Failed(failure) => Some(failure.clone()),
             RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
         };
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
         let measured = self.local.recorder.run().repeats.last().map(|last| Measured::of(step, last));
-        Outcome { took_ns: 0, measured, failure, lost: Some(Lost::Machine(why)) }
+        Outcome { took_ns: 0, measured, failure, lost }
     }
 }
 

@@ -6,6 +6,8 @@ use model::{EngineKind, Host, Plan, RepeatFailure, Target};
 use schedule::{Lane, Lost, Order};
 use serde::{Deserialize, Serialize};
 
+use twox_hash::xxhash3_64;
+
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
@@ -21,8 +23,8 @@ pub(crate) const EVENT: &[u8] = b"{\"event\":";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Who speaks.
-    Hello { protocol: u32, version: String },
+    /// Who speaks, and whether the agent's program was sent just now.
+    Hello { protocol: u32, version: String, is_sent: bool },
     /// Say that you are there, and what time it is.
     Ping { number: u64 },
     /// Examine what is to be measured.
@@ -66,8 +68,10 @@ pub(crate) struct Begin {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// Who speaks, and where.
-    Hello { protocol: u32, version: String, machine: Box<Host> },
+    /// The program is there. What has received it says so.
+    Received,
+    /// Who speaks, and where; of a program that was sent, its checksum.
+    Hello { protocol: u32, version: String, machine: Box<Host>, checksum: Option<u64> },
     /// Its time, on the clock of its events, and of day, in nanoseconds.
     Pong { number: u64, at_ns: u64, unix_ns: i64 },
     /// What was found.
@@ -88,6 +92,11 @@ pub(crate) enum Reply {
     Ended { failure: Option<RepeatFailure>, lost: Option<Lost> },
     /// Everything is removed, but for what these lanes do not give back.
     Over { silent: Vec<usize> },
+}
+
+/// Checksum of a program that is sent.
+pub(crate) fn checksum(program: &[u8]) -> u64 {
+    xxhash3_64::Hasher::oneshot(program)
 }
 
 /// A message as a line.

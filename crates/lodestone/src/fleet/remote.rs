@@ -14,7 +14,7 @@ use model::{EngineKind, Event, Host, Plan, RemoteHost, Target};
 use record::Decoder;
 use schedule::Order;
 
-use super::protocol::{EVENT, PROTOCOL, Reply, Request, SILENCE, line_of, read_line};
+use super::protocol::{EVENT, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line};
 
 /// How long a connection may take: with keys, jump hosts and a machine that sleeps.
 const CONNECTING: Duration = Duration::from_secs(60);
@@ -27,6 +27,10 @@ const AT_ONCE: u64 = 64 << 20;
 const PER_SECOND: u64 = 4 << 20;
 /// What a shell returns for a program that it does not find.
 const NOT_FOUND: i32 = 127;
+/// And for one that cannot be run.
+const DOES_NOT_RUN: i32 = 126;
+/// The slowest link that a program is sent over, in bytes per second.
+const SLOWEST: u64 = 100_000;
 /// What it did that says something else.
 const FOREIGN: &str = "it sent what is not of Lodestone's protocol";
 /// How long an agent may take to stop once it is told to, and its connection to end.
@@ -65,6 +69,8 @@ enum Heard {
 /// What the thread that listens shares.
 struct State {
     heard: Instant,
+    /// The agent has begun, so that it can be asked whether it is there.
+    is_open: bool,
     sent: BTreeMap<u64, (Instant, i64)>,
     pings: u64,
     pongs: u64,
@@ -139,6 +145,7 @@ fn write(requests: &Receiver<Vec<u8>>, mut stdin: ChildStdin, state: &Mutex<Stat
     loop {
         let line = match requests.recv_timeout(SILENCE / 10) {
             Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) if !locked(state).is_open => continue,
             Err(RecvTimeoutError::Timeout) => ping(state),
             Err(RecvTimeoutError::Disconnected) => return,
         };
@@ -200,6 +207,27 @@ fn listen(stdout: ChildStdout, said: &Sender<Heard>, state: &Mutex<State>) {
     let _ = std::io::copy(&mut from.take(AT_ONCE), &mut std::io::sink());
 }
 
+/// Why a machine was not reached.
+#[derive(Debug)]
+pub(crate) struct Unreached {
+    /// What is wrong and what to do.
+    pub why: String,
+    /// It was, but its Lodestone is another one, or it has none.
+    pub is_absent: bool,
+}
+
+impl From<String> for Unreached {
+    fn from(why: String) -> Self {
+        Self { why, is_absent: false }
+    }
+}
+
+/// A command for a message: without the script that it may have.
+fn command(words: &[String]) -> String {
+    let short = |word: &String| if word.contains('\n') { "…".to_owned() } else { word.clone() };
+    words.iter().map(short).collect::<Vec<_>>().join(" ")
+}
+
 /// What to do about a message of OpenSSH.
 fn hint(message: &str) -> &'static str {
     let is_about = |words: &str| message.contains(words);
@@ -215,7 +243,7 @@ fn hint(message: &str) -> &'static str {
 }
 
 impl Remote {
-    /// Connects to a machine by a command that starts its agent.
+    /// Connects to a machine by a command that starts its agent, or takes a program that becomes it.
     ///
     /// # Errors
     /// What is wrong and what to do.
@@ -223,15 +251,18 @@ impl Remote {
         roots: &Roots,
         name: &str,
         words: &[String],
+        program: Option<&[u8]>,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unreached> {
         let begun = accompany(roots, words);
-        let (companion, stdin, stdout) =
-            begun.map_err(|error| format!("{name}: cannot start `{}`: {error}", words.join(" ")))?;
+        let cannot = |error| Unreached::from(format!("{name}: cannot start `{}`: {error}", command(words)));
+        let (companion, stdin, stdout) = begun.map_err(cannot)?;
         let now = Instant::now();
         // Until it has said something, it may take longer.
-        let heard = now + CONNECTING - SILENCE;
-        let state = State { heard, sent: BTreeMap::new(), pings: 0, pongs: 0, best: None };
+        let sending = Duration::from_secs(program.map_or(0, |program| program.len() as u64 / SLOWEST));
+        let heard = now + CONNECTING + sending - SILENCE;
+        let is_open = program.is_none();
+        let state = State { heard, is_open, sent: BTreeMap::new(), pings: 0, pongs: 0, best: None };
         let state = Arc::new(Mutex::new(state));
         let (requests, to_write) = channel();
         let (said, heard) = channel();
@@ -253,26 +284,48 @@ impl Remote {
             ordered: None,
             stopped: None,
         };
-        remote.greet(words, is_stopped).map_err(|why| format!("{name}: {why}"))?;
-        Ok(remote)
+        match remote.greet(words, program, is_stopped) {
+            Ok(()) => Ok(remote),
+            Err(unreached) => Err(Unreached { why: format!("{name}: {}", unreached.why), ..unreached }),
+        }
     }
 
-    fn greet(&mut self, words: &[String], is_stopped: &dyn Fn() -> bool) -> Result<(), String> {
+    fn greet(
+        &mut self,
+        words: &[String],
+        program: Option<&[u8]>,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<(), Unreached> {
+        let next = |remote: &mut Self| match remote.reply(Instant::now(), &mut |_| {}, is_stopped) {
+            Err(_) if remote.has_ended => Err(remote.why_it_did_not_begin(words)),
+            Err(why) => Err(why.into()),
+            Ok(reply) => Ok(reply),
+        };
+        if let (Some(program), Some(requests)) = (program, &self.requests) {
+            let _ = requests.send(program.to_vec());
+            let Reply::Received = next(self)? else { return Err(FOREIGN.to_owned().into()) };
+            locked(&self.state).is_open = true;
+        }
         let own = env!("CARGO_PKG_VERSION");
-        self.send(&Request::Hello { protocol: PROTOCOL, version: own.to_owned() });
-        match self.reply(Instant::now(), &mut |_| {}, is_stopped) {
-            Ok(Reply::Hello { protocol: PROTOCOL, version, machine }) if version == own => {
+        let is_sent = program.is_some();
+        self.send(&Request::Hello { protocol: PROTOCOL, version: own.to_owned(), is_sent });
+        match next(self)? {
+            Reply::Hello { checksum: Some(found), .. }
+                if program.is_some_and(|sent| checksum(sent) != found) =>
+            {
+                return Err("the program that was sent arrived damaged".to_owned().into());
+            }
+            Reply::Hello { protocol: PROTOCOL, version, machine, .. } if version == own => {
                 self.machine = *machine
             }
-            Ok(Reply::Hello { version, .. }) => {
-                return Err(format!(
-                    "its Lodestone is version {version}, and this one {own}: both must be the same; install {own} there, or \
-                     name it with --remote-program"
-                ));
+            Reply::Hello { version, .. } => {
+                let why = format!(
+                    "its Lodestone is version {version}, and this one {own}: both must be the same; install {own} there, name \
+                     it with --remote-program, or send this one with --send-program"
+                );
+                return Err(Unreached { why, is_absent: true });
             }
-            Ok(_) => return Err(FOREIGN.to_owned()),
-            Err(_) if self.has_ended => return Err(self.why_it_did_not_begin(words)),
-            Err(why) => return Err(why),
+            _ => return Err(FOREIGN.to_owned().into()),
         }
         for exchange in 1..=EXCHANGES {
             if let Some(requests) = &self.requests {
@@ -284,25 +337,30 @@ impl Remote {
             }
         }
         let best = locked(&self.state).best;
-        self.clock = best.ok_or("it does not answer")?.1;
+        self.clock = best.ok_or_else(|| "it does not answer".to_owned())?.1;
         Ok(())
     }
 
     /// Why the agent has ended before it said anything.
-    fn why_it_did_not_begin(&mut self, words: &[String]) -> String {
+    fn why_it_did_not_begin(&mut self, words: &[String]) -> Unreached {
         let end = self.companion.await_end(STOPPING);
         let complaints = self.companion.complaints();
         let last = complaints.lines().last().unwrap_or_default();
+        let command = command(words);
         match end {
-            Some(End::Exited(NOT_FOUND)) => format!(
-                "Lodestone is not installed there, or not where its shell looks for programs ({last}); install it, or name it \
-                 with --remote-program"
-            ),
+            Some(End::Exited(NOT_FOUND)) => Unreached {
+                why: format!(
+                    "Lodestone is not installed there, or not where its shell looks for programs ({last}); install it, name it \
+                     with --remote-program, or send this one with --send-program"
+                ),
+                is_absent: true,
+            },
+            Some(End::Exited(DOES_NOT_RUN)) if !last.is_empty() => last.to_owned().into(),
             _ if !last.is_empty() => {
-                format!("`{}` failed: {}{}", words.join(" "), last.trim_end_matches('.'), hint(last))
+                format!("`{command}` failed: {}{}", last.trim_end_matches('.'), hint(last)).into()
             }
-            Some(End::Exited(code)) => format!("`{}` ended with exit code {code}", words.join(" ")),
-            _ => format!("`{}` ended before it said anything", words.join(" ")),
+            Some(End::Exited(code)) => format!("`{command}` ended with exit code {code}").into(),
+            _ => format!("`{command}` ended before it said anything").into(),
         }
     }
 
