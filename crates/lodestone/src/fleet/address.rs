@@ -141,7 +141,7 @@ impl Connections {
         self.to(machine, &[program, "agent"])
     }
 
-    /// The words that take a program of so many bytes from their input and start it as the agent.
+    /// The words that take a program from their input, of this size in bytes, and start it as the agent.
     pub fn to_sent_agent(&self, machine: &Machine, bytes: usize) -> Vec<String> {
         self.to(machine, &["sh", "-c", RECEIVE, "lodestone", &bytes.to_string()])
     }
