@@ -186,8 +186,18 @@ pub struct RunArgs {
     #[arg(long, value_name = "PATH[,WHAT…]")]
     pub overwrite: Vec<String>,
 
-    /// How another machine is reached, instead of by ssh: docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for
-    /// the machine, such as 'nsenter -t 4711 -m --'; HOST=COMMAND for one machine. May be given several times
+    /// Machines to choose from: an inventory of Ansible (INI, YAML, or what `ansible-inventory --list` prints), a file with a name in
+    /// each line, - for standard input, or a list such as pi1,node[01-40] as Slurm has it
+    #[arg(long, short, value_name = "FILE|LIST", help_heading = MACHINES)]
+    pub inventory: Option<OsString>,
+
+    /// Measure this path on these machines of the inventory: names of machines or groups by commas, with *, !NAME leaves out. May
+    /// be given several times. Groups and variables become labels
+    #[arg(long, short, value_name = "GROUP:PATH", requires = "inventory", help_heading = MACHINES)]
+    pub limit: Vec<String>,
+
+    /// How another machine is reached: ssh with options, docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the
+    /// machine; HOST=COMMAND for one machine. May be given several times [default: ssh]
     #[arg(long, hide_short_help = true, value_name = "[HOST=]COMMAND", help_heading = MACHINES)]
     pub connect: Vec<String>,
 
@@ -244,6 +254,7 @@ Examples:
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run --on image:4G --stack ext4,xfs,btrfs    three filesystems, made, compared and removed (root)
   lodestone run pi1:/mnt/ssd pi2:/mnt/sd /home    three machines, the others by ssh
+  lodestone run -i hosts.yml -l cloud-a:/data -l cloud-b:/data    two groups of an inventory
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    also writes: destroys what is on it";
 

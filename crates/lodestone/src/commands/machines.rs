@@ -9,11 +9,13 @@ use std::thread;
 use host::Roots;
 use model::{EngineKind, Host, RemoteHost, Target};
 use plan::Environment;
+use record::input;
 
 use super::engines::Engines;
 use crate::cli::RunArgs;
 use crate::failure::Failure;
 use crate::fleet::address::{Connections, Machine, RemoteTarget};
+use crate::fleet::inventory::{Inventory, Listed};
 use crate::fleet::protocol::Request;
 use crate::fleet::remote::Remote;
 
@@ -28,9 +30,16 @@ pub(super) struct Machines {
     engines: Vec<Vec<EngineKind>>,
 }
 
+/// A target on another machine, which an inventory may list.
+struct Named {
+    target: RemoteTarget,
+    listed: Option<Listed>,
+}
+
 /// A machine and what is asked of it.
 struct Asked {
     machine: Machine,
+    listed: Option<Listed>,
     name: String,
     /// The targets there, each with its position among all and the name that the user gives it.
     places: Vec<(usize, Option<String>, String)>,
@@ -49,18 +58,15 @@ impl Machines {
         args: &RunArgs,
         interrupt: &AtomicBool,
     ) -> Result<(Vec<Target>, Self), Failure> {
-        let places: Vec<Option<RemoteTarget>> = named
-            .iter()
-            .map(|named| RemoteTarget::parse(named))
-            .collect::<Result<_, _>>()
-            .map_err(Failure::usage)?;
+        let places = places(named, args)?;
         let own: Vec<&OsStr> =
             named.iter().zip(&places).filter(|(_, p)| p.is_none()).map(|(n, _)| n.as_os_str()).collect();
         let mut asked = machines_of(&places);
         if asked.is_empty() {
-            if !args.connect.is_empty() {
+            if !args.connect.is_empty() || args.inventory.is_some() {
                 return Err(Failure::usage(
-                    "--connect says how another machine is reached, but all targets are here; name one as HOST:PATH",
+                    "--connect and --inventory are about other machines, but all targets are here; name one as HOST:PATH, or \
+                     with --limit GROUP:PATH",
                 ));
             }
             let targets = host::target::inspect_all(roots, &own).map_err(Failure::usage)?;
@@ -82,10 +88,10 @@ impl Machines {
         }
         let here = host::target::inspect_all(roots, &own).map_err(Failure::usage)?;
         let (machines, there) = Self::connect(roots, &asked, &connections, args, interrupt)?;
-        let mut targets = in_order(here, there, &asked, named.len());
+        let mut targets = in_order(here, there, &asked, places.len());
         for target in &mut targets {
             let name = machines.name(target.host).unwrap_or(&host.name);
-            target.labels.entry(HOST.to_owned()).or_insert_with(|| name.to_owned());
+            target.labels.insert(HOST.to_owned(), name.to_owned());
         }
         unique(&targets)?;
         Ok((targets, machines))
@@ -101,11 +107,13 @@ impl Machines {
         let is_stopped = || interrupt.load(Ordering::Relaxed);
         let program = args.send_program.as_deref().map(program).transpose()?;
         let one = |asked: &Asked| {
-            let words = connections.to_agent(&asked.machine, &args.remote_program);
+            let listed = asked.listed.as_ref().and_then(|listed| listed.connection.as_deref());
+            let connection = connections.to(&asked.machine, listed);
+            let words = connection.to_agent(&args.remote_program);
             let reached = Remote::connect(roots, &asked.name, &words, None, &is_stopped);
             let reached = match (reached, &program) {
                 (Err(unreached), Some(program)) if unreached.is_absent => {
-                    let words = connections.to_sent_agent(&asked.machine, program.len());
+                    let words = connection.to_sent_agent(program.len());
                     Remote::connect(roots, &asked.name, &words, Some(program), &is_stopped)
                 }
                 (reached, _) => reached,
@@ -196,25 +204,71 @@ fn program(file: &OsStr) -> Result<Vec<u8>, Failure> {
     })
 }
 
+/// The targets that are named on the command line, `None` for one of this machine, and after them those of the inventory.
+fn places(named: &[OsString], args: &RunArgs) -> Result<Vec<Option<Named>>, Failure> {
+    let inventory = args.inventory.as_deref().map(inventory).transpose()?;
+    let mut places = Vec::new();
+    for text in named {
+        let Some(target) = RemoteTarget::parse(text).map_err(Failure::usage)? else {
+            places.push(None);
+            continue;
+        };
+        // A machine that an inventory lists is reached as it says.
+        let listed = inventory.as_ref().and_then(|inventory| inventory.host(&target.machine.words()));
+        let machine = listed.as_ref().map_or(target.machine, |listed| listed.machine.clone());
+        places.push(Some(Named { target: RemoteTarget { machine, ..target }, listed }));
+    }
+    for limit in &args.limit {
+        let wrong = |why: String| Failure::usage(format!("--limit {limit}: {why}"));
+        let (pattern, path) =
+            limit.split_once(':').ok_or_else(|| wrong("write GROUP:PATH, such as web:/data".to_owned()))?;
+        let matching = inventory.as_ref().map(|inventory| inventory.matching(pattern)).transpose();
+        for listed in matching.map_err(wrong)?.into_iter().flatten() {
+            let target = RemoteTarget { name: None, machine: listed.machine.clone(), path: path.to_owned() };
+            places.push(Some(Named { target, listed: Some(listed) }));
+        }
+    }
+    Ok(places)
+}
+
+/// An inventory: a file, standard input, or a list of machines.
+fn inventory(named: &OsStr) -> Result<Inventory, Failure> {
+    let path = Path::new(named);
+    let listed =
+        named.to_str().filter(|text| *text != input::STANDARD_INPUT && !text.contains('/') && !path.exists());
+    let read = match listed {
+        Some(list) => Inventory::of_list(list),
+        None => {
+            let cannot =
+                |error| Failure::usage(format!("cannot read the inventory {}: {error}", path.display()));
+            let (bytes, _) = input::read(path).map_err(cannot)?;
+            Inventory::parse(&String::from_utf8_lossy(&bytes))
+        }
+    };
+    read.map_err(|why| Failure::usage(format!("the inventory {}: {why}", path.display())))
+}
+
 /// The machines that these targets are on.
-fn machines_of(places: &[Option<RemoteTarget>]) -> Vec<Asked> {
+fn machines_of(places: &[Option<Named>]) -> Vec<Asked> {
     let mut asked: Vec<Asked> = Vec::new();
     for (position, place) in places.iter().enumerate() {
-        let Some(place) = place else { continue };
-        let target = (position, place.name.clone(), place.path.clone());
-        match asked.iter_mut().find(|asked| asked.machine == place.machine) {
-            Some(known) => known.places.push(target),
+        let Some(Named { target, listed }) = place else { continue };
+        let place = (position, target.name.clone(), target.path.clone());
+        let is_it = |asked: &&mut Asked| asked.machine == target.machine && asked.listed == *listed;
+        match asked.iter_mut().find(is_it) {
+            Some(known) => known.places.push(place),
             None => asked.push(Asked {
-                machine: place.machine.clone(),
-                name: String::new(),
-                places: vec![target],
+                machine: target.machine.clone(),
+                listed: listed.clone(),
+                name: listed.as_ref().map(|listed| listed.name.clone()).unwrap_or_default(),
+                places: vec![place],
                 overwrite: Vec::new(),
             }),
         }
     }
     let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
     asked.iter().for_each(|asked| *hosts.entry(asked.machine.host.clone()).or_default() += 1);
-    for one in &mut asked {
+    for one in asked.iter_mut().filter(|one| one.name.is_empty()) {
         one.name = match (hosts[&one.machine.host], one.machine.port) {
             (1, _) => one.machine.host.clone(),
             (_, None) => one.machine.words(),
@@ -253,7 +307,8 @@ fn in_order(here: Vec<Target>, there: Vec<Vec<Target>>, asked: &[Asked], count: 
     for (number, (asked, found)) in (1u32..).zip(asked.iter().zip(there)) {
         for ((position, name, _), target) in asked.places.iter().zip(found) {
             let name = name.clone().unwrap_or_else(|| format!("{}:{}", asked.name, target.name));
-            places[*position] = Some(Target { name, host: number, ..target });
+            let labels = asked.listed.as_ref().map(|listed| listed.labels.clone()).unwrap_or_default();
+            places[*position] = Some(Target { name, labels, host: number, ..target });
         }
     }
     let mut here = here.into_iter();

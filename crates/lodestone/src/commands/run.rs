@@ -82,7 +82,8 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let (mut targets, machines) = match &made {
         Some((stacks, _)) => (super::stack::targets(&roots, stacks)?, Machines::default()),
         None => {
-            let named = if args.targets.is_empty() { source.targets()? } else { args.targets.clone() };
+            let is_none = args.targets.is_empty() && args.limit.is_empty();
+            let named = if is_none { source.targets()? } else { args.targets.clone() };
             Machines::reach(&roots, &host, &named, args, &interrupt)?
         }
     };

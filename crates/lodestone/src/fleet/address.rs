@@ -28,6 +28,16 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
+    /// True if no program takes it for one of its options, or for anything but a name.
+    pub fn is_plain(&self) -> bool {
+        let is_word = |word: &str| {
+            !word.is_empty()
+                && !word.starts_with('-')
+                && word.chars().all(|c| c.is_alphanumeric() || "._-:%\\".contains(c))
+        };
+        is_word(&self.host) && self.user.as_deref().is_none_or(is_word)
+    }
+
     /// `user@host`, or only the host.
     pub fn words(&self) -> String {
         match &self.user {
@@ -72,16 +82,10 @@ impl RemoteTarget {
             None => (None, authority),
         };
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let is_word = |word: &str| {
-            // A program must not take it for one of its options.
-            !word.is_empty()
-                && !word.starts_with('-')
-                && word.chars().all(|c| c.is_alphanumeric() || "._-:%\\".contains(c))
-        };
-        if !is_word(host) || !user.is_none_or(is_word) {
+        let machine = Machine { user: user.map(str::to_owned), host: host.to_owned(), port };
+        if !machine.is_plain() {
             return Err(wrong("does not name a machine"));
         }
-        let machine = Machine { user: user.map(str::to_owned), host: host.to_owned(), port };
         Ok(Some(Self { name: name.map(str::to_owned), machine, path: path.to_owned() }))
     }
 }
@@ -101,6 +105,9 @@ fn with_port(authority: &str) -> Option<(&str, Option<u16>)> {
 /// What stands for the machine in a command that connects to it.
 const HOST: &str = "{host}";
 
+/// The program that connects if nothing else is said.
+const SSH: &str = "ssh";
+
 /// Short names of commands that connect.
 pub(crate) const CONNECTIONS: [(&str, &str); 6] = [
     ("docker", "docker exec -i {host}"),
@@ -119,8 +126,8 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// From `COMMAND`, for all machines, and `HOST=COMMAND`, for one. A command is one of [`CONNECTIONS`], `ssh`, or words
-    /// separated by blanks, with `{host}` for the machine.
+    /// From `COMMAND`, for all machines, and `HOST=COMMAND`, for one. A command is one of [`CONNECTIONS`], `ssh` with
+    /// options, or words separated by blanks, with `{host}` for the machine.
     pub fn new(given: &[String]) -> Self {
         let parse = |text: &String| match text.split_once('=') {
             Some((host, command)) if !host.contains(char::is_whitespace) && !host.contains('{') => {
@@ -136,31 +143,47 @@ impl Connections {
         self.commands.iter().filter_map(|(host, _)| host.as_deref())
     }
 
-    /// The words that start an installed agent on a machine, where the program has this name.
-    pub fn to_agent(&self, machine: &Machine, program: &str) -> Vec<String> {
-        self.to(machine, &[program, "agent"])
+    /// The command that connects to a machine, for which an inventory may have one.
+    pub fn to(&self, machine: &Machine, listed: Option<&str>) -> Connection {
+        let own = self.commands.iter().rfind(|(host, _)| host.as_deref() == Some(&machine.words()));
+        let general =
+            || self.commands.iter().rfind(|(host, _)| host.is_none()).map(|(_, command)| command.as_str());
+        let command =
+            own.map(|(_, command)| command.as_str()).or(listed).or_else(general).unwrap_or(SSH).trim();
+        let known = CONNECTIONS.iter().find(|(name, _)| *name == command);
+        let command = known.map_or(command, |(_, command)| command);
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let is_ssh = words.first().is_some_and(|program| *program == SSH || program.ends_with("/ssh"));
+        let words = match words.as_slice() {
+            [program, options @ ..] if is_ssh && !command.contains(HOST) => ssh(program, options, machine),
+            words => words.iter().map(|word| word.replace(HOST, &machine.words())).collect(),
+        };
+        Connection { words, is_ssh }
+    }
+}
+
+/// How a machine is reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    words: Vec<String>,
+    is_ssh: bool,
+}
+
+impl Connection {
+    /// The words that start an installed agent, where the program has this name.
+    pub fn to_agent(&self, program: &str) -> Vec<String> {
+        self.and(&[program, "agent"])
     }
 
     /// The words that take a program from their input, of this size in bytes, and start it as the agent.
-    pub fn to_sent_agent(&self, machine: &Machine, bytes: usize) -> Vec<String> {
-        self.to(machine, &["sh", "-c", RECEIVE, "lodestone", &bytes.to_string()])
+    pub fn to_sent_agent(&self, bytes: usize) -> Vec<String> {
+        self.and(&["sh", "-c", RECEIVE, "lodestone", &bytes.to_string()])
     }
 
-    /// The words that run a command on a machine.
-    fn to(&self, machine: &Machine, command: &[&str]) -> Vec<String> {
-        let own = self.commands.iter().rfind(|(host, _)| host.as_deref() == Some(&machine.words()));
-        let general = || self.commands.iter().rfind(|(host, _)| host.is_none());
-        let connection = own.or_else(general).map_or("ssh", |(_, connection)| connection.trim());
-        let known = CONNECTIONS.iter().find(|(name, _)| *name == connection);
-        let connection = known.map_or(connection, |(_, connection)| connection);
-        let mut words: Vec<String> = match connection {
-            "ssh" => ssh(machine),
-            other => other.split_whitespace().map(|word| word.replace(HOST, &machine.words())).collect(),
-        };
+    fn and(&self, command: &[&str]) -> Vec<String> {
         // sshd gives the words to a shell; other programs pass them on as they are.
-        let is_ssh = words.first().is_some_and(|program| program == "ssh" || program.ends_with("/ssh"));
-        words.extend(command.iter().map(|word| if is_ssh { shell_word(word) } else { (*word).to_owned() }));
-        words
+        let word = |word: &&str| if self.is_ssh { shell_word(word) } else { (*word).to_owned() };
+        self.words.iter().cloned().chain(command.iter().map(word)).collect()
     }
 }
 
@@ -180,10 +203,10 @@ echo "the program that was sent does not run there ($(uname -m)); name one that 
 exit 126"#;
 
 /// OpenSSH, as the user has configured it. It asks for nothing: where it has to, the keys are not set up.
-fn ssh(machine: &Machine) -> Vec<String> {
-    let options =
-        ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ServerAliveInterval=5"];
-    let mut words: Vec<String> = options.map(str::to_owned).to_vec();
+fn ssh(program: &str, options: &[&str], machine: &Machine) -> Vec<String> {
+    let own = ["-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ServerAliveInterval=5"];
+    let words = [program].into_iter().chain(options.iter().copied()).chain(own);
+    let mut words: Vec<String> = words.map(str::to_owned).collect();
     words.extend(machine.port.into_iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
     words.extend(["--".to_owned(), machine.words()]);
     words
@@ -226,19 +249,20 @@ mod tests {
         let machine = |host: &str| Machine { user: None, host: host.into(), port: Some(22) };
         let given = ["docker", "b=nsenter --target 7 --", "c=kubectl"].map(str::to_owned);
         let connections = Connections::new(&given);
-        let words = |host: &str| connections.to_agent(&machine(host), "/opt/my lodestone").join("|");
+        let words = |host: &str| connections.to(&machine(host), None).to_agent("/opt/my lodestone").join("|");
         assert_eq!(words("a"), "docker|exec|-i|a|/opt/my lodestone|agent");
         assert_eq!(words("b"), "nsenter|--target|7|--|/opt/my lodestone|agent");
         assert_eq!(words("c"), "kubectl|exec|-i|c|--|/opt/my lodestone|agent");
         assert_eq!(connections.named().collect::<Vec<_>>(), ["b", "c"]);
-        let ssh = Connections::default().to_agent(&machine("a"), "/opt/my lodestone");
+        let ssh = Connections::default().to(&machine("a"), Some("ssh -i key")).to_agent("/opt/my lodestone");
         assert!(
             ssh.ends_with(&["-p", "22", "--", "a", "'/opt/my lodestone'", "agent"].map(str::to_owned)),
             "{ssh:?}"
         );
+        assert_eq!(ssh[..3], ["ssh", "-i", "key"].map(str::to_owned));
         let other = Connections::new(&["srun --nodelist={host}".to_owned()]);
-        assert_eq!(other.to_agent(&machine("n7"), "lodestone")[1], "--nodelist=n7");
+        assert_eq!(other.to(&machine("n7"), None).to_agent("lodestone")[1], "--nodelist=n7");
         let own = Connections::new(&["/usr/bin/ssh -F my {host}".to_owned()]);
-        assert_eq!(own.to_agent(&machine("a"), "/opt/my lodestone")[4], "'/opt/my lodestone'");
+        assert_eq!(own.to(&machine("a"), None).to_agent("/opt/my lodestone")[4], "'/opt/my lodestone'");
     }
 }

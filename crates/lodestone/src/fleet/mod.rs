@@ -2,6 +2,7 @@
 //! of a pipe.
 
 pub(crate) mod address;
+pub(crate) mod inventory;
 pub(crate) mod protocol;
 pub(crate) mod remote;
 

@@ -221,19 +221,48 @@ fn a_program_that_is_sent_runs_there_and_is_gone_afterwards() {
 }
 
 #[test]
+fn groups_and_variables_of_an_inventory_are_labels() {
+    let bench = Bench::new();
+    let inventory = bench.path("hosts.ini");
+    let text =
+        "[east]\ne1 region=eu\ne2\n[west]\nw1 region=us\n[all:vars]\nansible_connection=local\nregion=none\n";
+    std::fs::write(&inventory, text).unwrap();
+    let [inventory, disk] = [inventory, bench.disk()].map(|path| path.display().to_string());
+    let (east, west) = (format!("east,!e2:{disk}"), format!("w*:{disk}"));
+    let args = ["run", "-i", &inventory, "-l", &east, "--limit", &west, "--remote-program"];
+    let work =
+        ["--rw", "randread", "--size", "4M", "--rounds", "1", "--runtime", "100ms", "--no-report", "--json"];
+    let run = bench.ok(&[&args[..], &[env!("CARGO_BIN_EXE_lodestone")], &work].concat());
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(texts(&run["targets"], "name"), ["e1:disk", "w1:disk"]);
+    let labels: Vec<&Value> =
+        run["targets"].as_array().unwrap().iter().map(|target| &target["labels"]).collect();
+    assert_eq!(*labels[0], serde_json::json!({"group": "east", "host": "e1", "region": "eu"}));
+    assert_eq!(*labels[1], serde_json::json!({"group": "west", "host": "w1", "region": "us"}));
+    let unknown = bench.fails(2, &["run", "-i", &inventory, "-l", "north:/x"]);
+    assert!(unknown.contains("no machine or group is named `north`; there are the groups"), "{unknown}");
+    assert!(bench.visible().is_empty());
+}
+
+#[test]
 fn a_run_names_machines_that_are_there() {
     let machines = Machines::with(KNOWN);
     let bench = &machines.bench;
     let disk = bench.disk().display().to_string();
-    let twice = bench.fails(2, &["run", "x=a:/", "x=a:/tmp", "--connect", "env"]);
-    assert!(twice.contains("a: "), "{twice}");
+    let absent =
+        bench.fails(2, &["run", "a:/", "--connect", "env", "--remote-program", "/nowhere/lodestone"]);
+    assert!(absent.contains("a: Lodestone is not installed there"), "{absent}");
     let unknown = bench.fails(2, &["run", "a:/", "--connect", "c=env"]);
     assert!(unknown.contains("no target is on a machine `c`"), "{unknown}");
     let here = bench.fails(2, &["run", &disk, "--connect", "env"]);
     assert!(here.contains("all targets are here"), "{here}");
+    let listed = bench.fails(2, &["run", &disk, "-i", "a,b"]);
+    assert!(listed.contains("all targets are here"), "{listed}");
     let via = bench.fails(2, &["run", "a:/", "--connect", "env", "--via", "fio"]);
     assert!(via.contains("measured by Lodestone's own engines"), "{via}");
     let own = env!("CARGO_BIN_EXE_lodestone");
+    let twice = bench.fails(2, &["run", "x=a:/", "x=a:/tmp", "--connect", "env", "--remote-program", own]);
+    assert!(twice.contains("two targets have the name `x`"), "{twice}");
     let gone = bench.fails(2, &["run", "a:/nowhere", "b:/no", "--connect", "env", "--remote-program", own]);
     assert!(gone.contains("a: cannot find `/nowhere`") && gone.contains("b: cannot find `/no`"), "{gone}");
 }
