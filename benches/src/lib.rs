@@ -13,6 +13,7 @@ pub mod instructions;
 pub mod kinds;
 pub mod log;
 pub mod machine;
+pub mod machines;
 pub mod measured;
 pub mod peers;
 pub mod scaling;

@@ -17,6 +17,7 @@ use benches::footprint::footprint;
 use benches::instructions::{InstructionsArgs, instructions};
 use benches::kinds::{KindsArgs, kinds};
 use benches::log::{LogArgs, log};
+use benches::machines::{MachinesArgs, machines};
 use benches::measured;
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
@@ -66,6 +67,8 @@ enum Command {
     Turns(Setting),
     /// Size of a log by event
     Log(LogArgs),
+    /// What an agent costs: a directory through one and without, and a run with many
+    Machines(MachinesArgs),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
     /// What findings claim of noisy runs whose truth is known, by simulation
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         Command::Bias(args) => bias(&args),
         Command::Turns(setting) => turns(&setting),
         Command::Log(args) => log(&args),
+        Command::Machines(args) => machines(&args),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Findings(args) => Ok(findings(&args)),
         Command::Kinds(args) => Ok(kinds(&args)),

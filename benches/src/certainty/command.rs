@@ -51,6 +51,7 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "drift" => "Drift",
         "times" => "How long it takes",
         "makings" => "Made several times",
+        "groups" => "Groups of machines",
         "stalls" => "Rare stalls",
         _ => "Interim analysis after every round",
     };

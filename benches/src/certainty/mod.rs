@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod equal;
+mod groups;
 mod makings;
 pub mod noise;
 pub mod page;

@@ -4,6 +4,7 @@
 use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
 
+use super::groups::groups_table;
 use super::makings::makings_table;
 use super::noise::{Noise, World};
 use super::simulated::AIMS;
@@ -30,7 +31,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 9] = [
+pub(super) const TABLES: [&str; 10] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -39,6 +40,7 @@ pub(super) const TABLES: [&str; 9] = [
     "interim",
     "times",
     "makings",
+    "groups",
     "stalls",
 ];
 
@@ -54,6 +56,7 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "interim" => interim(n),
         "times" => times_table(n),
         "makings" => makings_table(n),
+        "groups" => groups_table(n),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),
     };

@@ -14,6 +14,7 @@ mod costs;
 mod disturbance;
 mod findings;
 mod forecast;
+mod groups;
 mod hours;
 mod kinds;
 mod length;
@@ -39,6 +40,7 @@ pub use costs::{ARRAY, Cost, TargetParts, costs, labels_of};
 pub use disturbance::disturbance;
 pub use findings::{RULES, Rule, link_name};
 pub use forecast::{Forecast, forecasts, out_of_reach};
+pub use groups::{GROUP, GroupMean, Groups, groups};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
 pub use kinds::{KindVerdict, StorageKind, StorageTraits, classify_storage};
 pub use length::{
@@ -74,6 +76,8 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// What parts of the storage cost, where targets differ in one.
     pub costs: Vec<Cost>,
+    /// Groups of machines, where there are several with several machines each.
+    pub groups: Option<Groups>,
     /// The findings, the most important first.
     pub findings: Vec<Finding>,
 }
@@ -113,5 +117,6 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
         }
     }
     let summaries = summarise(plan, &comparisons);
-    Analysis { summaries, comparisons, findings, costs, diagnostics, measurements }
+    let groups = groups(run, &measurements, baseline);
+    Analysis { groups, summaries, comparisons, findings, costs, diagnostics, measurements }
 }

@@ -297,7 +297,7 @@ impl Remote {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<(), Unreached> {
         let next = |remote: &mut Self| match remote.reply(Instant::now(), &mut |_| {}, is_stopped) {
-            Err(_) if remote.has_ended => Err(remote.why_it_did_not_begin(words)),
+            Err(_) if remote.has_ended => Err(remote.why_it_did_not_begin(words, program.is_some())),
             Err(why) => Err(why.into()),
             Ok(reply) => Ok(reply),
         };
@@ -342,12 +342,13 @@ impl Remote {
     }
 
     /// Why the agent has ended before it said anything.
-    fn why_it_did_not_begin(&mut self, words: &[String]) -> Unreached {
+    fn why_it_did_not_begin(&mut self, words: &[String], is_sent: bool) -> Unreached {
         let end = self.companion.await_end(STOPPING);
         let complaints = self.companion.complaints();
         let last = complaints.lines().last().unwrap_or_default();
         let command = command(words);
         match end {
+            Some(End::Exited(NOT_FOUND)) if is_sent => format!("no program can be sent there: {last}").into(),
             Some(End::Exited(NOT_FOUND)) => Unreached {
                 why: format!(
                     "Lodestone is not installed there, or not where its shell looks for programs ({last}); install it, name it \

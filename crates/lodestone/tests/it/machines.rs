@@ -239,6 +239,22 @@ fn groups_and_variables_of_an_inventory_are_labels() {
         run["targets"].as_array().unwrap().iter().map(|target| &target["labels"]).collect();
     assert_eq!(*labels[0], serde_json::json!({"group": "east", "host": "e1", "region": "eu"}));
     assert_eq!(*labels[1], serde_json::json!({"group": "west", "host": "w1", "region": "us"}));
+    assert_eq!(run["groups"], Value::Null, "one machine is no sample");
+    // Two machines of each group are one.
+    let sampled = "[east]\ne[1:2]\n[west]\nw[1:2]\n[all:vars]\nansible_connection=local\n";
+    std::fs::write(&inventory, sampled).unwrap();
+    let all = format!("all:{disk}");
+    let args = ["run", "-i", &inventory, "-l", &all, "--remote-program", env!("CARGO_BIN_EXE_lodestone")];
+    let answer = bench.ok(&[&args[..], &work[..work.len() - 1]].concat());
+    let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("The sample of a group is its machines, 2 of east and 2 of west"), "{answer}");
+    assert!(
+        words.contains("Means over the machines of each group, with their difference from east"),
+        "{answer}"
+    );
+    let run: Value = serde_json::from_str(&bench.ok(&["export", "last"])).unwrap();
+    assert_eq!(run["groups"]["machines"], serde_json::json!({"east": 2, "west": 2}));
+    assert_eq!(run["groups"]["comparisons"][0]["target"], "west");
     let unknown = bench.fails(2, &["run", "-i", &inventory, "-l", "north:/x"]);
     assert!(unknown.contains("no machine or group is named `north`; there are the groups"), "{unknown}");
     assert!(bench.visible().is_empty());

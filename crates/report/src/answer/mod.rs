@@ -3,6 +3,7 @@
 mod alone;
 pub(crate) mod costs;
 pub(crate) mod decided;
+pub(crate) mod groups;
 mod labels;
 pub(crate) mod table;
 
@@ -18,6 +19,7 @@ use alone::alone;
 use costs::Costs;
 pub(crate) use decided::in_time;
 use decided::pairs;
+use groups::group_sentences;
 use labels::by_labels;
 
 /// Names longer than this many columns make a sentence unreadable.
@@ -29,6 +31,12 @@ const TOLD: usize = 3;
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
     sentences.extend(position_sentences(analysed));
+    let of_groups = group_sentences(analysed);
+    if !of_groups.is_empty() {
+        sentences.extend(of_groups);
+        sentences.extend(changed_together(analysed));
+        return sentences;
+    }
     match analysed.labels() {
         Some(pivot) => {
             sentences.extend(Costs::of(analysed).sentences());

@@ -19,6 +19,15 @@ pub(crate) fn answer_sections(frame: &Frame<'_>, summaries: &[Summary], margin: 
     [Section::Table(table)].into_iter().chain(legend(&rows, margin).map(Section::Text)).collect()
 }
 
+/// The table of groups of machines, of which the first is the baseline.
+pub(crate) fn group_table(groups: &[&str], rows: &[FigureRow<'_>]) -> Table {
+    let title = format!(
+        "Means over the machines of each group, with their difference from {}",
+        short(groups[0], LONGEST_NAME)
+    );
+    Table { title, ..answer_table(groups, groups[0], rows, &[]) }
+}
+
 /// A table of these rows. Behind each figure except the baseline's stands a mark: what it differs by, `=` or `?`.
 fn answer_table(targets: &[&str], baseline: &str, rows: &[FigureRow<'_>], summaries: &[Summary]) -> Table {
     let mut columns = vec![Column::new("", Align::Left)];

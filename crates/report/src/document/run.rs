@@ -8,6 +8,7 @@ use model::{Host, Rounds, Run, RunOutcome, Target};
 
 use crate::answer::answers;
 use crate::answer::costs::Costs;
+use crate::answer::groups::groups_table;
 use crate::answer::table::answer_sections;
 use crate::document::imported;
 use crate::document::remarks::remarks;
@@ -57,6 +58,10 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
 pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let frame = Frame::of_run(run, analysis, view);
+    if let Some(table) = groups_table(analysed) {
+        let each = answer_sections(&frame, &analysis.summaries, run.started.plan.margin());
+        return [Section::Table(table)].into_iter().chain(each).collect();
+    }
     if let Some(pivot) = analysed.labels() {
         let table = [Section::Table(pivot_table(&frame, pivot)), Section::Text(pivot.words())];
         return table

@@ -40,6 +40,10 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
         costs: analysis.costs.iter().map(cost_facts).collect(),
+        groups: analysis.groups.as_ref().map(|groups| GroupsFacts {
+            machines: groups.groups.iter().cloned().collect(),
+            comparisons: groups.comparisons.iter().map(comparison_facts).collect(),
+        }),
         findings: analysis.findings.iter().map(finding_facts).collect(),
         notes: run
             .notes

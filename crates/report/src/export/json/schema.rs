@@ -28,6 +28,8 @@ pub struct RunExport {
     pub summaries: Vec<SummaryFacts>,
     /// What encryption, another filesystem or a further layer changes, where targets differ in one.
     pub costs: Vec<CostFacts>,
+    /// Groups of machines, where there are several with several machines each.
+    pub groups: Option<GroupsFacts>,
     /// What the figures mean.
     pub findings: Vec<FindingFacts>,
     /// What the program noticed while it ran.
@@ -343,6 +345,15 @@ pub struct SummaryFacts {
     pub high: Option<f64>,
     /// Steps that are in it.
     pub steps: usize,
+}
+
+/// Groups of machines, whose machines are the sample.
+#[derive(Serialize, JsonSchema)]
+pub struct GroupsFacts {
+    /// The number of machines of each.
+    pub machines: std::collections::BTreeMap<String, usize>,
+    /// Every group against the one named as the baseline, by the means of their machines. The verdicts are one family.
+    pub comparisons: Vec<ComparisonFacts>,
 }
 
 /// What a part of the storage changes.
