@@ -61,7 +61,7 @@ pub struct RunSummary {
     pub modified_ns: i64,
     /// Start in nanoseconds since 1970.
     pub started_unix_ns: i64,
-    /// Name of the machine.
+    /// Names of the machines, by commas.
     pub host: String,
     /// Name of the suite.
     pub suite: String,
@@ -73,4 +73,11 @@ pub struct RunSummary {
     pub repeats: u32,
     /// Its state.
     pub state: RunState,
+}
+
+impl RunSummary {
+    /// True if a machine with this name was measured.
+    pub fn is_of(&self, host: &str) -> bool {
+        self.host.split(", ").any(|name| name == host)
+    }
 }

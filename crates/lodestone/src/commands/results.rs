@@ -27,7 +27,7 @@ pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
     }
     let all = runs.len();
     runs.retain(|run| {
-        args.host.as_ref().is_none_or(|host| run.host.split(", ").any(|name| name == host))
+        args.host.as_ref().is_none_or(|host| run.is_of(host))
             && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
             && since.is_none_or(|since| run.started_unix_ns >= since)
     });

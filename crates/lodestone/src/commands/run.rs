@@ -422,10 +422,14 @@ fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Fa
 /// A label has another form.
 fn label(targets: &mut [Target], texts: &[String]) -> Result<(), Failure> {
     for text in texts {
-        let named = text.split_once(':').filter(|(name, _)| targets.iter().any(|t| t.name == *name));
-        let pair = named.map_or(text.as_str(), |(_, pair)| pair);
+        // The name of a target on another machine has a colon itself.
+        let named = targets.iter().find_map(|target| {
+            let pair = text.strip_prefix(&target.name)?.strip_prefix(':')?;
+            Some((target.name.clone(), pair))
+        });
+        let pair = named.as_ref().map_or(text.as_str(), |(_, pair)| pair);
         let labels = given_labels(&[pair.to_owned()])?;
-        let is_meant = |target: &&mut Target| named.is_none_or(|(name, _)| target.name == name);
+        let is_meant = |target: &&mut Target| named.as_ref().is_none_or(|(name, _)| target.name == *name);
         targets.iter_mut().filter(is_meant).for_each(|target| target.labels.extend(labels.clone()));
     }
     Ok(())

@@ -45,13 +45,14 @@ fn explanations(cli: &Cli, found: &Inventory) -> Result<Vec<Explanation>, Failur
     const READ: usize = 60;
     let store = store(cli)?;
     let mut stored = store.list().map_err(Failure::failed)?.runs;
-    stored.retain(|run| run.host == found.host.name);
+    stored.retain(|run| run.is_of(&found.host.name));
     let newest = stored.iter().rev().take(READ);
     let runs: Vec<Run> = newest.filter_map(|run| store.read(run).ok()).map(|log| log.run).collect();
     let one = |candidate: &Candidate| {
         let own = disks(&candidate.stack);
         let on = |run: &&Run| {
-            let is_it = |target: &&model::Target| !own.is_empty() && disks(&target.stack) == own;
+            let is_it =
+                |target: &&model::Target| target.host == 0 && !own.is_empty() && disks(&target.stack) == own;
             run.started.targets.iter().find(is_it).map(|target| target.name.clone())
         };
         let measured: Vec<(&Run, Analysis, String)> = runs

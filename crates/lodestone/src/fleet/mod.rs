@@ -96,19 +96,18 @@ impl<'a> Fleet<'a> {
         if self.remotes.is_empty() {
             return own;
         }
-        let mut there: Vec<Vec<Option<Lane>>> = vec![own.into_iter().map(Some).collect()];
+        let mut there = vec![own];
         for machine in self.others() {
             let lanes = match self.reply(machine) {
                 Ok(Reply::Lanes { lanes }) => lanes,
                 // The next thing that is asked of it tells why.
                 _ => Vec::new(),
             };
-            there.push(lanes.into_iter().map(Some).collect());
+            there.push(lanes);
         }
         let targets = self.local.recorder.run().started.targets.clone();
         let lane = |(target, (machine, lane)): (&model::Target, &(usize, usize))| {
-            let found = there[*machine].get_mut(*lane).and_then(Option::take);
-            let shares = found.and_then(|found| self.lane(*machine, found.shares?));
+            let shares = there[*machine].get(*lane).and_then(|found| self.lane(*machine, found.shares?));
             let state = TargetState::new(target.clone(), None);
             let runs = state.obstacles(self.local.plan).iter().map(Option::is_none).collect();
             Lane { target: target.name.clone(), runs, shares, may_shorten: target.direct }
@@ -177,6 +176,8 @@ impl<'a> Fleet<'a> {
 
     /// Ends the watching of this machine, and the connections to others.
     pub fn end(&mut self, clock_ahead_ns: i64) {
+        // All agents end at the same time.
+        self.remotes.iter_mut().for_each(Remote::hang_up);
         self.remotes.clear();
         self.local.end(clock_ahead_ns);
     }

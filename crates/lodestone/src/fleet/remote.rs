@@ -409,6 +409,11 @@ impl Remote {
         }
     }
 
+    /// Ends the agent's input, and with it the agent.
+    pub fn hang_up(&mut self) {
+        self.requests = None;
+    }
+
     /// Expects the events of this repeat and of no other.
     pub fn order(&mut self, order: &Order, plan: &Plan) {
         self.ordered = Some((order.repeat, plan.steps[order.step].id.clone(), false));
@@ -531,8 +536,8 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // The agent ends with its input, and the connection with the agent.
-        self.requests = None;
+        // The connection ends with the agent.
+        self.hang_up();
         if self.gone.is_none() {
             self.companion.await_end(STOPPING);
         }
