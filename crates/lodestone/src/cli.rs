@@ -188,12 +188,12 @@ pub struct RunArgs {
 
     /// Machines to choose from: an inventory of Ansible (INI, YAML, or what `ansible-inventory --list` prints), a file with a name in
     /// each line, - for standard input, or a list such as pi1,node[01-40] as Slurm has it
-    #[arg(long, short, value_name = "FILE|LIST", help_heading = MACHINES)]
+    #[arg(long, short, hide_short_help = true, value_name = "FILE|LIST", help_heading = MACHINES)]
     pub inventory: Option<OsString>,
 
     /// Measure this path on these machines of the inventory: names of machines or groups by commas, with *, !NAME leaves out. May
     /// be given several times. Groups and variables become labels
-    #[arg(long, short, value_name = "GROUP:PATH", requires = "inventory", help_heading = MACHINES)]
+    #[arg(long, short, hide_short_help = true, value_name = "GROUP:PATH", requires = "inventory", help_heading = MACHINES)]
     pub limit: Vec<String>,
 
     /// How another machine is reached: ssh with options, docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the
