@@ -257,6 +257,8 @@ pub struct Companion {
     child: Child,
     group: Pid,
     complaints: Arc<Mutex<Vec<u8>>>,
+    /// Ends when all complaints are read.
+    reading: Receiver<()>,
 }
 
 /// Of what a companion writes to standard error, the last bytes that are kept.
@@ -277,7 +279,8 @@ pub fn accompany(roots: &Roots, words: &[String]) -> io::Result<(Companion, Chil
     let group = Pid::from_child(&child);
     let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
     let complaints = Arc::new(Mutex::new(Vec::new()));
-    let companion = Companion { child, group, complaints: Arc::clone(&complaints) };
+    let (until_read, reading) = channel();
+    let companion = Companion { child, group, complaints: Arc::clone(&complaints), reading };
     living().push(group);
     let ((stdin, stdout), mut stderr) = pipes.ok_or_else(missing)?;
     thread::spawn(move || {
@@ -288,13 +291,15 @@ pub fn accompany(roots: &Roots, words: &[String]) -> io::Result<(Companion, Chil
             let excess = kept.len().saturating_sub(KEPT_COMPLAINTS);
             kept.drain(..excess);
         }
+        drop(until_read);
     });
     Ok((companion, stdin, stdout))
 }
 
 impl Companion {
-    /// The end of what it has written to standard error.
-    pub fn complaints(&self) -> String {
+    /// The end of what it has written to standard error; if it has ended, all of that which can be read within `limit`.
+    pub fn complaints(&self, limit: Duration) -> String {
+        let _ = self.reading.recv_timeout(limit);
         let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim().to_owned()
     }

@@ -344,7 +344,7 @@ impl Remote {
     /// Why the agent has ended before it said anything.
     fn why_it_did_not_begin(&mut self, words: &[String], is_sent: bool) -> Unreached {
         let end = self.companion.await_end(STOPPING);
-        let complaints = self.companion.complaints();
+        let complaints = self.companion.complaints(STOPPING);
         let last = complaints.lines().last().unwrap_or_default();
         let command = command(words);
         match end {
@@ -522,7 +522,7 @@ impl Remote {
     /// Nothing more can be had from it. Its agent notices, and removes what it has made.
     fn lose(&mut self, why: String) {
         self.has_ended |= why.is_empty();
-        let complaints = self.companion.complaints();
+        let complaints = self.companion.complaints(if self.has_ended { STOPPING } else { Duration::ZERO });
         let last = complaints.lines().last().unwrap_or_default();
         let why = match (why.is_empty(), last.is_empty()) {
             (false, _) => why,
