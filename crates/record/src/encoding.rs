@@ -86,6 +86,10 @@ impl Encoder {
     }
 }
 
+/// The most bytes that the readings of a line may take in memory. Names stand in a line once and in memory with each value, so that
+/// a line made for it could fill any memory.
+const MOST_BYTES: usize = 256 << 20;
+
 /// Reads the events of lines.
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -106,11 +110,15 @@ impl Decoder {
             NumberedSeries::Here(number, probe, key, unit) => (number, (probe, key, unit, 0)),
             NumberedSeries::There(number, probe, key, unit, host) => (number, (probe, key, unit, host)),
         }));
-        let mut events = Vec::new();
+        let (mut events, mut bytes) = (Vec::new(), 0);
         for (after_ns, values) in polls {
             let at_ns = at_ns.wrapping_add_signed(after_ns);
             for (number, value) in values {
                 let Some((probe, key, unit, host)) = self.series.get(&number).cloned() else { continue };
+                bytes += size_of::<Event>() + probe.len() + key.len() + unit.len();
+                if bytes > MOST_BYTES {
+                    return Err(serde::de::Error::custom("the readings of one line fill more than 256 MiB"));
+                }
                 events.push(Event::Reading(Reading { at_ns, probe, key, value, unit, host }));
             }
         }
@@ -154,6 +162,16 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(decoder.decode(&lines(&mut encoder, &events)[0]).unwrap(), events);
         }
+    }
+
+    #[test]
+    fn a_line_does_not_fill_the_memory() {
+        let Event::Reading(reading) = reading(1, &"k".repeat(1 << 20), 1.0) else { unreachable!() };
+        let events = vec![Event::Reading(reading); 300];
+        let line = &lines(&mut Encoder::default(), &events)[0];
+        assert!(line.len() < 2 << 20);
+        let error = Decoder::default().decode(line).unwrap_err();
+        assert!(error.to_string().contains("more than 256 MiB"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use record::input;
 
 use super::engines::Engines;
 use crate::cli::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::fleet::address::{Connections, Machine, RemoteTarget};
 use crate::fleet::inventory::{Inventory, Listed};
 use crate::fleet::protocol::Request;
@@ -145,6 +145,9 @@ impl Machines {
                 }
                 Err(why) => wrong.push(why),
             }
+        }
+        if is_stopped() {
+            return Err(Failure { code: INTERRUPTED, ..Failure::failed("stopped; nothing was measured") });
         }
         match wrong.as_slice() {
             [] => Ok((machines, targets)),

@@ -24,7 +24,7 @@ const EXCHANGES: u64 = 8;
 const CHECK_PERIOD: Duration = Duration::from_millis(20);
 /// What an agent may send at once, and each second: more than any run has.
 const AT_ONCE: u64 = 64 << 20;
-const PER_SECOND: u64 = 4 << 20;
+const PER_SECOND: u64 = 1 << 20;
 /// What a shell returns for a program that it does not find.
 const NOT_FOUND: i32 = 127;
 /// And for one that cannot be run.

@@ -151,6 +151,18 @@ fn ctrl_c_ends_all_machines() {
 }
 
 #[test]
+fn ctrl_c_ends_a_connection_that_is_being_made() {
+    let machines = Machines::with("echo $$ >pid; exec sleep 1000");
+    let mut running = Running::start(&mut machines.command(&["--rounds", "1"]));
+    let silent = machines.agent(&mut running);
+    running.press();
+    let output = running.output();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("stopped; nothing was measured"), "{}", stderr(&output));
+    until_dead(silent);
+}
+
+#[test]
 fn what_a_machine_should_not_say_is_an_error_and_nothing_else() {
     let sed = |change: &str| format!("\"$@\" | sed -u '{change}'");
     // What b says instead, and what is said of it.
