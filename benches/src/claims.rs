@@ -235,22 +235,13 @@ fn finished(repeat: u32, at_ns: u64, operation: Operation, (bytes, count): (u64,
         queue_ns: SECOND,
     };
     RepeatFinished {
-        repeat,
-        at_ns,
-        outcome: RepeatOutcome::Completed,
         window_ns: SECOND,
         counted_ns: SECOND,
-        settled_ns: None,
-        unserved: 0,
         workers: CpuTime { user_ns: SECOND / 100, system_ns: SECOND / 10 },
         busiest_worker: 0.1,
-        process: CpuTime::default(),
         machine: Some(MachineCpu { user_ns: SECOND / 4, idle_ns: SECOND * 3, ..MachineCpu::default() }),
-        process_io: None,
         devices: vec![device],
-        cache: None,
-        integrity: None,
-        offset_log: BTreeMap::new(),
+        ..RepeatFinished::uncounted(repeat, at_ns, RepeatOutcome::Completed)
     }
 }
 

@@ -484,22 +484,10 @@ impl Maker {
             time_ns: None,
         };
         let finished = RepeatFinished {
-            repeat: number,
-            at_ns: self.now,
-            outcome: RepeatOutcome::Completed,
             window_ns,
             counted_ns: RAMP + window_ns,
-            settled_ns: None,
-            unserved: 0,
-            workers: model::CpuTime::default(),
             busiest_worker: 0.3,
-            process: model::CpuTime::default(),
-            machine: None,
-            process_io: None,
-            devices: Vec::new(),
-            cache: None,
-            integrity: None,
-            offset_log: BTreeMap::new(),
+            ..RepeatFinished::uncounted(number, self.now, RepeatOutcome::Completed)
         };
         Repeat { started, intervals, finished: Some(Box::new(finished)), imported: None }
     }

@@ -446,22 +446,13 @@ pub(crate) mod tests {
             }],
             imported: None,
             finished: Some(Box::new(RepeatFinished {
-                repeat: round,
-                at_ns: 1,
-                outcome: RepeatOutcome::Completed,
                 window_ns: 1_000_000_000,
                 counted_ns: 1_000_000_000,
-                settled_ns: None,
-                unserved: 0,
                 workers: CpuTime { user_ns: 10_000_000, system_ns: 90_000_000 },
                 busiest_worker: 0.1,
-                process: CpuTime::default(),
                 machine: Some(MachineCpu { user_ns: 250, idle_ns: 750, ..MachineCpu::default() }),
-                process_io: None,
                 devices: vec![device],
-                cache: None,
-                integrity: None,
-                offset_log: BTreeMap::new(),
+                ..RepeatFinished::uncounted(round, 1, RepeatOutcome::Completed)
             })),
         }
     }

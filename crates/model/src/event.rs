@@ -364,14 +364,12 @@ pub enum FailureKind {
 }
 
 impl RepeatFinished {
-    /// The end of a repeat that failed before anything was measured.
-    pub fn failed(repeat: u32, at_ns: u64, kind: FailureKind, operation: Operation) -> Self {
-        let failure =
-            RepeatFailure { kind, operation, offset: None, after_ns: 0, good_operations: 0, good_bytes: 0 };
+    /// The end of a repeat around which nothing was counted.
+    pub fn uncounted(repeat: u32, at_ns: u64, outcome: RepeatOutcome) -> Self {
         Self {
             repeat,
             at_ns,
-            outcome: RepeatOutcome::Failed(failure),
+            outcome,
             window_ns: 0,
             counted_ns: 0,
             settled_ns: None,
@@ -390,6 +388,11 @@ impl RepeatFinished {
 }
 
 impl RepeatFailure {
+    /// A failure before the first operation.
+    pub fn at_start(kind: FailureKind, operation: Operation) -> Self {
+        Self { kind, operation, offset: None, after_ns: 0, good_operations: 0, good_bytes: 0 }
+    }
+
     /// True if nothing more can be expected of this target: it is gone, full or read-only.
     pub fn is_final(&self) -> bool {
         // ENXIO, ENODEV, ENOSPC, EROFS, EDQUOT, ESTALE, ESHUTDOWN, EPERM (a read-only device).

@@ -7,7 +7,7 @@ use crate::{Measured, Timing};
 
 /// Where repeats run: a target with what drives it. Several lanes may have the same target. A lane is known by its
 /// position among all of them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Lane {
     /// Name of the target.
     pub target: String,

@@ -44,7 +44,7 @@ impl Reach {
         let time: u64 = within.iter().filter_map(|(_, need)| *need).sum();
         let mut message = match within.len() {
             0 => format!(
-                "verdicts at a margin of {margin} %: the {} that are left decide no step",
+                "verdicts at a margin of {margin} %: no undecided step can be decided in the {} that are left",
                 seconds(left_ns)
             ),
             some => format!(

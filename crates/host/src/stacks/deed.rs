@@ -114,7 +114,7 @@ impl Deed {
         let text =
             |words: &Words| resolved(words).map_err(|why| io::Error::new(io::ErrorKind::NotFound, why));
         match self {
-            Self::Run(_) => unreachable!("programs are run by the maker, which can wait for them"),
+            Self::Run(_) => unreachable!("only the maker runs programs, because it can wait for them"),
             Self::Write { file, text: written } => write(file, text(written)?.as_bytes()),
             Self::SwitchOn(file) => write(file, b"1"),
             Self::File { at, text } => {

@@ -320,7 +320,8 @@ fn measure(
         local.note(Severity::Info, "leftovers", None, message);
     }
     let clock_ahead_ns = host::readiness::wall_clock_ahead_ns();
-    line.reply(&Reply::Lanes { lanes: local.begin() });
+    let shares = local.begin().into_iter().map(|lane| lane.shares).collect();
+    line.reply(&Reply::Begun { shares });
     let done = obey(line, &mut local);
     let silent = local.release();
     local.end(clock_ahead_ns);

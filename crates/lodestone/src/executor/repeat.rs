@@ -8,8 +8,8 @@ use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck, Mix,
-    Operation, Pace, Pattern, Regions, RepeatFinished, RepeatOutcome, RepeatStarted, Severity, Step, Stop,
-    SyncRule, Target, TargetKind, Workload,
+    Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
+    Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
 use schedule::{MOST_SEED, Order};
 
@@ -288,7 +288,8 @@ fn settle(local: &Local<'_>, unsettled: &[File]) -> bool {
 /// The end of a repeat whose files could not be opened: the storage failed before the first operation.
 fn unopened(local: &Local<'_>, repeat: u32, workload: &Workload, errno: i32) -> RepeatFinished {
     let operation = workload.operations().first().copied().unwrap_or(Operation::Read);
-    RepeatFinished::failed(repeat, local.recorder.at_ns(), FailureKind::Unopened(errno), operation)
+    let failure = RepeatFailure::at_start(FailureKind::Unopened(errno), operation);
+    RepeatFinished::uncounted(repeat, local.recorder.at_ns(), RepeatOutcome::Failed(failure))
 }
 
 /// The workload as it can run here: where direct I/O is refused, writes are synced at the end.

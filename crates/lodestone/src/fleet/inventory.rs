@@ -247,8 +247,7 @@ impl Inventory {
             let group = self.groups.entry(section.0.clone()).or_default();
             match section.1.as_str() {
                 "" => {
-                    let words =
-                        shlex::split(line).ok_or_else(|| wrong("a quote is not closed".to_owned()))?;
+                    let words = shlex::split(line).ok_or_else(|| wrong("unclosed quote".to_owned()))?;
                     let words: Vec<&String> =
                         words.iter().take_while(|word| !word.starts_with('#')).collect();
                     let Some((name, variables)) = words.split_first() else { continue };
@@ -302,7 +301,7 @@ impl Inventory {
 
     fn read_group(&mut self, name: &str, group: &Yaml<'_>, depth: usize) -> Result<(), String> {
         if depth > DEEPEST {
-            return Err(format!("groups are in groups more than {DEEPEST} deep"));
+            return Err(format!("groups are nested more than {DEEPEST} deep"));
         }
         self.groups.entry(name.to_owned()).or_default();
         match group.as_mapping_get("hosts") {
@@ -353,7 +352,7 @@ fn connection_of(
         None | Some("ssh" | "smart" | "paramiko") => {
             let mut words: Vec<String> = key.into_iter().flat_map(|key| ["-i".to_owned(), key]).collect();
             for text in options.iter().flatten() {
-                words.extend(shlex::split(text).ok_or("a quote is not closed in the options of ssh")?);
+                words.extend(shlex::split(text).ok_or("the ssh options have an unclosed quote")?);
             }
             match words.iter().find(|word| word.contains(char::is_whitespace)) {
                 Some(word) => Err(format!(
@@ -402,7 +401,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 /// The names of a range: `n[01:40]` of Ansible, `n[01-40,50]` of Slurm. Other names are themselves.
 fn expanded(word: &str) -> Result<Vec<String>, String> {
     let Some((before, rest)) = word.split_once('[') else { return Ok(vec![word.to_owned()]) };
-    let (inner, after) = rest.split_once(']').ok_or_else(|| format!("`{word}`: a bracket is not closed"))?;
+    let (inner, after) = rest.split_once(']').ok_or_else(|| format!("`{word}`: unclosed bracket"))?;
     let mut names = Vec::new();
     for part in inner.split(',') {
         let (first, last) = part.split_once([':', '-']).unwrap_or((part, part));
@@ -533,7 +532,7 @@ all:
         assert_eq!(wrong("# nothing\n"), "it names no machine");
         assert_eq!(wrong("[a]\nx y"), "line 2: `y` has no value; write NAME=VALUE");
         assert_eq!(wrong("[a:b]\nx"), "line 2: `:b` is neither :vars nor :children");
-        assert_eq!(wrong("x[1:3"), "line 1: `x[1:3`: a bracket is not closed");
+        assert_eq!(wrong("x[1:3"), "line 1: `x[1:3`: unclosed bracket");
         assert_eq!(wrong("x[3:y]"), "line 1: `x[3:y]`: `3:y` is no range");
         assert!(wrong("x[1:99999999999]").contains("more than 10000 machines"));
         assert!(Inventory::of_list("x[1-200]y[1-200]").is_err());

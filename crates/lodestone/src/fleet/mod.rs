@@ -8,10 +8,10 @@ pub(crate) mod remote;
 
 use std::time::Duration;
 
-use model::{Event, FailureKind, Operation, RepeatFinished, RepeatOutcome, Severity};
+use model::{Event, FailureKind, Operation, RepeatFailure, RepeatFinished, RepeatOutcome, Severity};
 use schedule::{Executor, Lane, Lost, Measured, Order, Outcome, Said};
 
-use crate::executor::{Local, OpenSize, RigError, TargetState};
+use crate::executor::{Local, OpenSize, RigError};
 use protocol::{Begin, Reply, Request};
 use remote::Remote;
 
@@ -96,20 +96,18 @@ impl<'a> Fleet<'a> {
         if self.remotes.is_empty() {
             return own;
         }
-        let mut there = vec![own];
+        let mut there: Vec<Vec<Option<usize>>> = vec![own.into_iter().map(|lane| lane.shares).collect()];
         for machine in self.others() {
-            let lanes = match self.reply(machine) {
-                Ok(Reply::Lanes { lanes }) => lanes,
+            there.push(match self.reply(machine) {
+                Ok(Reply::Begun { shares }) => shares,
                 // The next thing that is asked of it tells why.
                 _ => Vec::new(),
-            };
-            there.push(lanes);
+            });
         }
         let targets = self.local.recorder.run().started.targets.clone();
         let lane = |(target, (machine, lane)): (&model::Target, &(usize, usize))| {
-            let shares = there[*machine].get(*lane).and_then(|found| self.lane(*machine, found.shares?));
-            let state = TargetState::new(target.clone(), None);
-            let runs = state.obstacles(self.local.plan).iter().map(Option::is_none).collect();
+            let shares = there[*machine].get(*lane).and_then(|shares| self.lane(*machine, (*shares)?));
+            let runs = plan::obstacles(self.local.plan, target).iter().map(Option::is_none).collect();
             Lane { target: target.name.clone(), runs, shares, may_shorten: target.direct }
         };
         targets.iter().zip(&self.lanes).map(lane).collect()
@@ -217,14 +215,10 @@ impl<'a> Fleet<'a> {
         let Some(repeat) = under_way else { return Outcome { lost, ..Outcome::default() } };
         let operation = step.workload.operations().first().copied().unwrap_or(Operation::Read);
         let at_ns = self.local.recorder.at_ns();
-        let mut finished = RepeatFinished::failed(repeat, at_ns, FailureKind::Machine(why), operation);
-        if self.is_stopped() {
-            finished.outcome = RepeatOutcome::Interrupted;
-        }
-        let failure = match &finished.outcome {
-            RepeatOutcome::Failed(failure) => Some(failure.clone()),
-            RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
-        };
+        let is_failure = !self.is_stopped();
+        let failure = is_failure.then(|| RepeatFailure::at_start(FailureKind::Machine(why), operation));
+        let outcome = failure.clone().map_or(RepeatOutcome::Interrupted, RepeatOutcome::Failed);
+        let finished = RepeatFinished::uncounted(repeat, at_ns, outcome);
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
         let measured = self.local.recorder.run().repeats.last().map(|last| Measured::of(step, last));
         Outcome { took_ns: 0, measured, failure, lost }

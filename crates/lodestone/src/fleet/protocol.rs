@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 use model::{EngineKind, Host, Plan, RepeatFailure, Target};
-use schedule::{Lane, Lost, Order};
+use schedule::{Lost, Order};
 use serde::{Deserialize, Serialize};
 
 use twox_hash::xxhash3_64;
@@ -82,8 +82,8 @@ pub(crate) enum Reply {
     },
     /// It cannot be done: what is wrong and what to do.
     Refused { message: String },
-    /// The lanes of its targets.
-    Lanes { lanes: Vec<Lane> },
+    /// The run has begun: for each target which other one's test data it uses instead of its own.
+    Begun { shares: Vec<Option<usize>> },
     /// The test data are there, but for these lanes.
     LaidOut { lost: Vec<(usize, Lost)>, sizes: Vec<OpenSize> },
     /// It is quiet, or will not become so.
@@ -118,7 +118,7 @@ pub(crate) fn read_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> 
         Some(b'\n') => Ok(Some(line)),
         Some(_) if read as u64 == MOST_BYTES => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("a message of more than {} MiB", MOST_BYTES >> 20),
+            format!("a message longer than {} MiB", MOST_BYTES >> 20),
         )),
         // Cut off in the middle.
         Some(_) => Ok(None),
@@ -137,6 +137,6 @@ mod tests {
         assert_eq!(lines, [&b"one"[..], b"", b"two"]);
         let endless = io::BufReader::new(io::repeat(b'x'));
         let error = read_line(&mut { endless }).unwrap_err();
-        assert_eq!(error.to_string(), "a message of more than 16 MiB");
+        assert_eq!(error.to_string(), "a message longer than 16 MiB");
     }
 }

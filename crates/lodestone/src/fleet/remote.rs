@@ -32,7 +32,7 @@ const DOES_NOT_RUN: i32 = 126;
 /// The slowest link that a program is sent over, in bytes per second.
 const SLOWEST: u64 = 100_000;
 /// What it did that says something else.
-const FOREIGN: &str = "it sent what is not of Lodestone's protocol";
+const FOREIGN: &str = "it sent something other than Lodestone's protocol";
 /// How long an agent may take to stop once it is told to, and its connection to end.
 const STOPPING: Duration = Duration::from_millis(1500);
 

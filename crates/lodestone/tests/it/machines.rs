@@ -173,7 +173,7 @@ fn what_a_machine_should_not_say_is_an_error_and_nothing_else() {
             "echo Welcome to b; exec \"$@\"".to_owned(),
             "its shell printed \"Welcome to b\" before the program began",
         ),
-        ("exec cat /dev/zero".to_owned(), "a message of more than 16 MiB"),
+        ("exec cat /dev/zero".to_owned(), "a message longer than 16 MiB"),
         ("exec true".to_owned(), "ended with exit code 0"),
         (
             sed("s/\"version\":\"[^\"]*\"/\"version\":\"9.9.9\"/"),
@@ -181,9 +181,12 @@ fn what_a_machine_should_not_say_is_an_error_and_nothing_else() {
         ),
         (
             sed("s/\"reply\":\"inspected\"/\"reply\":\"settled\"/"),
-            "it sent what is not of Lodestone's protocol",
+            "it sent something other than Lodestone's protocol",
         ),
-        (sed("s/\"engines\":\\[[^]]*\\]/\"engines\":[]/"), "it sent what is not of Lodestone's protocol"),
+        (
+            sed("s/\"engines\":\\[[^]]*\\]/\"engines\":[]/"),
+            "it sent something other than Lodestone's protocol",
+        ),
         (sed("s/\"reply\":\"laid_out\"/\"reply\":\"settled\"/"), "it answers what it was not asked"),
         (sed("/repeat_started/s/\"repeat\":[0-9]*/\"repeat\":99/"), unasked),
         (sed("/repeat_started/s/\"target\":\"b:there\"/\"target\":\"a:disk\"/"), unasked),
@@ -196,7 +199,7 @@ fn what_a_machine_should_not_say_is_an_error_and_nothing_else() {
         ),
         (
             sed("s/^{\"event\":\"repeat_finished\".*/\\x1b[2J\\x1b]0;x\\x07/"),
-            "it sent what is not of Lodestone",
+            "it sent something other than Lodestone",
         ),
     ];
     for (script, message) in cases {
@@ -259,7 +262,7 @@ fn groups_and_variables_of_an_inventory_are_labels() {
     let args = ["run", "-i", &inventory, "-l", &all, "--remote-program", env!("CARGO_BIN_EXE_lodestone")];
     let answer = bench.ok(&[&args[..], &work[..work.len() - 1]].concat());
     let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("The sample of a group is its machines, 2 of east and 2 of west"), "{answer}");
+    assert!(words.contains("Each group is judged by its machines (2 of east and 2 of west)"), "{answer}");
     assert!(
         words.contains("Means over the machines of each group, with their difference from east"),
         "{answer}"

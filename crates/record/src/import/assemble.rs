@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use model::{
-    CpuTime, EngineChoice, Event, Imported, Interval, OperationStats, Phase, Preparation, RepeatFinished,
+    EngineChoice, Event, Imported, Interval, OperationStats, Phase, Preparation, RepeatFinished,
     RepeatOutcome, RepeatStarted, Step, Stop, Target, TargetKind,
 };
 
@@ -298,22 +298,10 @@ fn events_of(
         remarks: report.remarks,
     })));
     events.push(Event::RepeatFinished(Box::new(RepeatFinished {
-        repeat,
-        at_ns: 0,
-        outcome,
         window_ns: report.window_ns,
         counted_ns: report.window_ns,
-        settled_ns: None,
-        unserved: 0,
-        workers: CpuTime::default(),
-        busiest_worker: 0.0,
-        process: CpuTime::default(),
-        machine: None,
-        process_io: None,
-        devices: Vec::new(),
-        cache: None,
-        integrity: None,
         offset_log: report.offset_log,
+        ..RepeatFinished::uncounted(repeat, 0, outcome)
     })));
     events
 }

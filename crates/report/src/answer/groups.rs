@@ -25,7 +25,7 @@ pub(crate) fn group_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
         let counts: Vec<String> =
             groups.iter().map(|(group, machines)| format!("{machines} of {group}")).collect();
         sentences.push(format!(
-            "The sample of a group is its machines, {}, so that their differences are part of the intervals.",
+            "Each group is judged by its machines ({}); how much these differ from each other widens the intervals.",
             listed(&counts)
         ));
     }
