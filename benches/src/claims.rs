@@ -125,6 +125,7 @@ fn target(name: &str, is_encrypted: bool) -> Target {
     let below = if is_encrypted { 2 } else { 1 };
     let disk = layer(LayerKind::Disk, "sda", below);
     Target {
+        clients: Vec::new(),
         name: name.to_owned(),
         path: "/mnt".into(),
         kind: TargetKind::Directory,

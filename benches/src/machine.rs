@@ -104,6 +104,7 @@ mod tests {
             facts: model.map(|model| ("model".to_owned(), model.to_owned())).into_iter().collect(),
         };
         let target = Target {
+            clients: Vec::new(),
             name: "x".to_owned(),
             path: "/x".into(),
             kind: TargetKind::Directory,

@@ -605,6 +605,7 @@ fn target(law: Law) -> Target {
     let wire = [(fact::LINK, law.wire.0), (fact::LINK_SPEED, law.wire.1)];
     let wire = wire.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Target {
+        clients: Vec::new(),
         name: law.name.into(),
         path: PathBuf::from(format!("/mnt/{}", law.name)),
         kind: TargetKind::Directory,

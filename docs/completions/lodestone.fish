@@ -86,6 +86,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s l -l limit -
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l connect -d 'How another machine is reached: ssh with options, docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the machine; HOST=COMMAND for one machine. May be given several times [default: ssh]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l remote-program -d 'Lodestone\'s program on other machines: a path, or a name that their shells find' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l send-program -d 'Send this program, or FILE, to machines without the same version of it; it is gone from there when the run has ended' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l clients -d 'Compare these numbers of clients, the first of the targets each: how the storage scales' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l seed -d 'Seed of all random numbers, to repeat a run exactly' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l rw -d 'Operation and access pattern [suite default: randread]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l stride -d 'For sequential I/O: bytes accessed in a row, then bytes skipped (negative: backwards) [suite default: none]' -r
@@ -158,6 +159,7 @@ as-published\t'Rates of imported results in the unit in which they were printed'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l by-region -d 'Measure what the regions of a disk are worth: one stack, made 8 times from its beginning to its end, or as --makings says'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l leave -d 'Leave the stacks as they stand, until `lodestone stack destroy` removes them'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l together -d 'Measure all targets at the same time, as clients of one storage: each repeat begins at one moment on all of them, and what counts is what they did together'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Write only the result, as JSON, to standard output'

@@ -9,6 +9,7 @@ mod agreement;
 mod backing;
 mod change;
 mod circumstances;
+mod clients;
 mod compare;
 mod costs;
 mod disturbance;
@@ -35,6 +36,7 @@ pub use agreement::{Agreement, CheckedPair, agreements, pi_scores};
 pub use backing::{Backing, Clue, MeasuredHere, backing};
 pub use change::{Cliff, common_cliff};
 pub use circumstances::{ABSENT, Difference, differences};
+pub use clients::{ClientShare, Clients, Curve, ENOUGH, Knee, Shares, Starts};
 pub use compare::{Series, Summary, compare, compare_all, headline, headline_operations, summarise};
 pub use costs::{ARRAY, Cost, TargetParts, costs, labels_of};
 pub use disturbance::disturbance;
@@ -76,6 +78,8 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// What parts of the storage cost, where targets differ in one.
     pub costs: Vec<Cost>,
+    /// What machines that work together show.
+    pub clients: Option<Clients>,
     /// Groups of machines, where there are several with several machines each.
     pub groups: Option<Groups>,
     /// The findings, the most important first.
@@ -118,5 +122,6 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
     }
     let summaries = summarise(plan, &comparisons);
     let groups = groups(run, &measurements, baseline);
-    Analysis { groups, summaries, comparisons, findings, costs, diagnostics, measurements }
+    let clients = clients::clients(run, &measurements, &series);
+    Analysis { clients, groups, summaries, comparisons, findings, costs, diagnostics, measurements }
 }

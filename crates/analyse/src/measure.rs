@@ -378,6 +378,7 @@ pub(crate) mod tests {
         };
         let operation = step.workload.operations()[0];
         let target = Target {
+            clients: Vec::new(),
             name: "disk".into(),
             path: "/mnt".into(),
             kind: TargetKind::Directory,

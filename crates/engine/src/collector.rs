@@ -43,6 +43,8 @@ pub(crate) struct Collector {
     max_lag_ns: u64,
     deadline_ns: Option<u64>,
     steady: Option<Steadiness>,
+    /// The common start of all workers.
+    start_ns: u64,
     first_operation: Operation,
     signals: Arc<Signals>,
     pub free: Vec<SyncSender<Box<WorkerInterval>>>,
@@ -67,6 +69,7 @@ impl Collector {
             iodepth: workload.iodepth,
             steady: workload.modifiers.steady.map(|rule| Steadiness::new(rule, task.ramp_ns)),
             ramp_ns: task.ramp_ns,
+            start_ns: 0,
             // In virtual time a worker that lags is only slower to compute.
             max_lag_ns: if time_passes { MAX_LAG_INTERVALS * task.interval_ns } else { u64::MAX },
             deadline_ns: task.deadline_ns(),
@@ -117,6 +120,7 @@ impl Collector {
         start_ns: u64,
         on_interval: &mut dyn FnMut(Interval),
     ) -> Result<(), EngineError> {
+        self.start_ns = start_ns;
         let mut last_heard_ns = monotonic_ns();
         let mut broken = None;
         while self.reports.len() < self.jobs as usize {
@@ -246,6 +250,10 @@ impl Collector {
             offset_log,
             window_ns: whole_ns.saturating_sub(self.ramp_ns),
             whole_ns,
+            span_ns: self
+                .signals
+                .is_awaited
+                .then(|| (self.signals.began_ns.load(Ordering::Relaxed), self.start_ns + whole_ns)),
             unserved: self.reports.iter().map(|r| r.unserved).sum(),
             workers: CpuTime {
                 user_ns: self.reports.iter().map(|r| r.user_ns).sum(),

@@ -63,9 +63,9 @@ pub use clock::{monotonic_ns, read_the_counter};
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry, NOOP};
 pub use locked_memory::{locked_memory_limit, registers_buffers};
-pub use run::{own_descriptors, run};
+pub use run::{own_descriptors, run, run_at};
 pub use stamps::StampComparison;
-pub use task::{EngineError, IoTarget, OpenFiles, Outcome, Task};
+pub use task::{Barrier, EngineError, IoTarget, OpenFiles, Outcome, Task};
 pub use verify::{Generations, HEADER_BYTES};
 pub use worker::open_flags;
 

@@ -2,20 +2,20 @@
 
 use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::{io, mem, thread};
 
 use model::{EngineKind, Interval, Operation, Regions, RepeatOutcome, Workload};
 
 use crate::calls::CallWorker;
-use crate::clock::{meet_due_times, monotonic_ns, process_cpu_ns, settle};
+use crate::clock::{Clock, MonotonicClock, meet_due_times, monotonic_ns, process_cpu_ns, settle};
 use crate::collector::{Collector, all_end};
 use crate::engines::{self, Engine};
 use crate::interval_pool::{IntervalPool, Message, ReportGuard, SPARE_INTERVALS};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{Latencies, WorkerInterval};
-use crate::task::{EngineError, IoTarget, Outcome, Task};
+use crate::task::{Barrier, EngineError, IoTarget, Outcome, Task};
 use crate::worker::{Flow, Limits, Signals, Worker, WorkerSpec};
 
 /// Runs one repeat. Intervals go to `on_interval` as they complete; `interrupt` ends it early.
@@ -27,9 +27,23 @@ pub fn run(
     interrupt: &Arc<AtomicBool>,
     on_interval: &mut dyn FnMut(Interval),
 ) -> Result<Outcome, EngineError> {
+    run_at(task, interrupt, None, on_interval)
+}
+
+/// [`run`], where a barrier says when the workers begin.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_at(
+    task: Task,
+    interrupt: &Arc<AtomicBool>,
+    barrier: Option<&Barrier<'_>>,
+    on_interval: &mut dyn FnMut(Interval),
+) -> Result<Outcome, EngineError> {
     let jobs = task.jobs();
     let passes = task.engine != EngineKind::Sim;
-    let signals = Arc::new(Signals { interrupt: Arc::clone(interrupt), ..Signals::default() });
+    let is_awaited = barrier.is_some();
+    let signals = Arc::new(Signals { interrupt: Arc::clone(interrupt), is_awaited, ..Signals::default() });
     let mut collector = Collector::new(&task, Arc::clone(&signals), passes);
     let (sender, messages) = sync_channel(jobs as usize * (SPARE_INTERVALS + 3));
     let specs = specs(task)?;
@@ -57,9 +71,18 @@ pub fn run(
         return ready.map(|_| Outcome { hung, ..Outcome::without_work(RepeatOutcome::Interrupted, 0) });
     }
     settle();
+    let begin = match barrier {
+        None => Some(0),
+        Some(barrier) => barrier(),
+    };
+    let Some(begin) = begin else {
+        drop(starts);
+        let hung = !all_end(&messages);
+        return Ok(Outcome { hung, ..Outcome::without_work(RepeatOutcome::Interrupted, 0) });
+    };
     let process = process_cpu_ns();
     // Slightly in the future, so that every worker is waiting when the time comes.
-    let start_ns = monotonic_ns() + 200_000 + 50_000 * u64::from(jobs);
+    let start_ns = begin.max(monotonic_ns() + 200_000 + 50_000 * u64::from(jobs));
     for start in &starts {
         let _ = start.send(start_ns);
     }
@@ -118,15 +141,19 @@ fn work<E: Engine>(spec: Spec, signals: &Signals, mut sink: IntervalPool, start:
     }
     let report = match spec {
         Spec::Data(spec) => match Worker::<E>::new(spec, signals) {
-            Ok(ready) => begin(&sink, start, recorders).map(|at| ready.run(at, first, &mut sink)),
+            Ok(ready) => begin(&sink, start, recorders, signals).map(|at| ready.run(at, first, &mut sink)),
             Err(error) => return refuse(&sink, error),
         },
         Spec::Calls(spec) => match CallWorker::new(spec, signals) {
-            Ok(ready) => begin(&sink, start, recorders).map(|at| Ok(ready.run(at, first, &mut sink))),
+            Ok(ready) => {
+                begin(&sink, start, recorders, signals).map(|at| Ok(ready.run(at, first, &mut sink)))
+            }
             Err(error) => return refuse(&sink, error),
         },
         Spec::Metadata(spec) => match MetadataWorker::new(&spec, signals) {
-            Ok(ready) => begin(&sink, start, recorders).map(|at| Ok(ready.run(at, first, &mut sink))),
+            Ok(ready) => {
+                begin(&sink, start, recorders, signals).map(|at| Ok(ready.run(at, first, &mut sink)))
+            }
             Err(error) => return refuse(&sink, error),
         },
     };
@@ -149,14 +176,24 @@ fn refuse(sink: &IntervalPool, error: io::Error) {
 
 /// Reports ready and waits for the common start; `None` if there is none, because another worker could not be set
 /// up or the user has stopped the repeat.
-fn begin(sink: &IntervalPool, start: &Receiver<u64>, recorders: &[(Operation, Latencies)]) -> Option<u64> {
+fn begin(
+    sink: &IntervalPool,
+    start: &Receiver<u64>,
+    recorders: &[(Operation, Latencies)],
+    signals: &Signals,
+) -> Option<u64> {
     for _ in 0..SPARE_INTERVALS {
         // These return through the collector, which owns the other end of the pool.
         let spare = Box::new(WorkerInterval::new(recorders));
         let _ = sink.to_collector.send((sink.worker, Message::Interval(spare)));
     }
     let _ = sink.to_collector.send((sink.worker, Message::Ready(Ok(()))));
-    start.recv().ok()
+    let at = start.recv().ok()?;
+    if signals.is_awaited {
+        let began = MonotonicClock::default().start(at).max(monotonic_ns());
+        signals.began_ns.fetch_max(began, Ordering::Relaxed);
+    }
+    Some(at)
 }
 
 /// Splits a task and its concurrent tasks into their workers, each with its engine.

@@ -62,6 +62,10 @@ pub struct OpenFiles {
     pub generations: Option<Arc<Generations>>,
 }
 
+/// Says when the workers of a repeat begin, once all are ready: a moment of `CLOCK_MONOTONIC` in nanoseconds; `None` if they are
+/// not to begin.
+pub type Barrier<'a> = dyn Fn() -> Option<u64> + 'a;
+
 /// The result of a repeat; its intervals were delivered during the run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -71,6 +75,9 @@ pub struct Outcome {
     pub window_ns: u64,
     /// Nanoseconds from the start to the end, ramp included.
     pub whole_ns: u64,
+    /// When the last worker really began and the last operation ended, on `CLOCK_MONOTONIC` in nanoseconds, if a [`Barrier`] said
+    /// when they should begin.
+    pub span_ns: Option<(u64, u64)>,
     /// Operations of an open loop that were due and never started.
     pub unserved: u64,
     /// CPU time of the workers.
@@ -98,6 +105,7 @@ impl Outcome {
             outcome,
             window_ns,
             whole_ns: window_ns,
+            span_ns: None,
             unserved: 0,
             workers: CpuTime::default(),
             busiest_worker: 0.0,

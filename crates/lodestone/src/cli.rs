@@ -8,8 +8,10 @@ use plan::RunOptionSpec;
 
 use crate::failure::exit_codes_help;
 
+mod machines;
 mod stack;
 
+pub use machines::MachineArgs;
 pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
 
 /// A storage benchmark for Linux that answers with evidence: which of these disks, filesystems or
@@ -186,29 +188,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "PATH[,WHAT…]")]
     pub overwrite: Vec<String>,
 
-    /// Machines to choose from: an inventory of Ansible (INI, YAML, or what `ansible-inventory --list` prints), a file with a name in
-    /// each line, - for standard input, or a list such as pi1,node[01-40] as Slurm has it
-    #[arg(long, short, hide_short_help = true, value_name = "FILE|LIST", help_heading = MACHINES)]
-    pub inventory: Option<OsString>,
-
-    /// Measure this path on these machines of the inventory: names of machines or groups by commas, with *, !NAME leaves out. May
-    /// be given several times. Groups and variables become labels
-    #[arg(long, short, hide_short_help = true, value_name = "GROUP:PATH", requires = "inventory", help_heading = MACHINES)]
-    pub limit: Vec<String>,
-
-    /// How another machine is reached: ssh with options, docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the
-    /// machine; HOST=COMMAND for one machine. May be given several times [default: ssh]
-    #[arg(long, hide_short_help = true, value_name = "[HOST=]COMMAND", help_heading = MACHINES)]
-    pub connect: Vec<String>,
-
-    /// Lodestone's program on other machines: a path, or a name that their shells find
-    #[arg(long, hide_short_help = true, value_name = "PROGRAM", default_value = "lodestone", help_heading = MACHINES)]
-    pub remote_program: String,
-
-    /// Send this program, or FILE, to machines without the same version of it; it is gone from there when the run has ended
-    #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true,
-          default_missing_value = "", help_heading = MACHINES)]
-    pub send_program: Option<OsString>,
+    /// Other machines.
+    #[command(flatten)]
+    pub machines: MachineArgs,
 
     /// As root, also measure in a directory that another user owns, or that others can write to without a sticky bit
     #[arg(long, hide_short_help = true)]
@@ -239,8 +221,6 @@ pub struct RunArgs {
     pub options: WorkloadOptions,
 }
 
-const MACHINES: &str = "Other machines";
-
 const STACKS: &str = "Storage stacks that are made and removed";
 
 const RUN_HELP: &str = "\
@@ -254,6 +234,7 @@ Examples:
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run --on image:4G --stack ext4,xfs,btrfs    three filesystems, made, compared and removed (root)
   lodestone run pi1:/mnt/ssd pi2:/mnt/sd /home    three machines, the others by ssh
+  lodestone run --together --clients 1,2,4 -i nodes -l all:/mnt/nfs    how a shared storage scales
   lodestone run -i hosts.yml -l cloud-a:/data -l cloud-b:/data    two groups of an inventory
   lodestone run /dev/sdb                   reads only
   lodestone run /dev/sdb --overwrite /dev/sdb    also writes: destroys what is on it";

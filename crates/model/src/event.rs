@@ -279,6 +279,9 @@ pub struct RepeatFinished {
     pub window_ns: u64,
     /// Wall time in nanoseconds over which the counters below were taken; it includes the ramp.
     pub counted_ns: u64,
+    /// What each client contributed, where several machines work together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientPart>,
     /// Nanoseconds of syncing the files and their filesystem after it: work that the repeat left to be done. `None` where
     /// that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -311,6 +314,22 @@ pub struct RepeatFinished {
     /// The offset of each operation, by kind of operation, for a workload that logs offsets and for imported figures that have them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub offset_log: BTreeMap<Operation, OffsetLog>,
+}
+
+/// The part of one machine in a repeat of several together. Times are those of the run's clock; those of different machines are
+/// comparable to within the sum of their bounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientPart {
+    /// Number of the machine, as in [`RunStarted::machine`].
+    pub host: u32,
+    /// When its last worker began.
+    pub began_ns: u64,
+    /// When its last operation ended.
+    pub ended_ns: u64,
+    /// Nanoseconds by which these two may be wrong at most.
+    pub within_ns: u64,
+    /// What it completed while all measured.
+    pub operations: BTreeMap<Operation, OperationStats>,
 }
 
 /// How a repeat ended.
@@ -372,6 +391,7 @@ impl RepeatFinished {
             outcome,
             window_ns: 0,
             counted_ns: 0,
+            clients: Vec::new(),
             settled_ns: None,
             unserved: 0,
             workers: CpuTime::default(),

@@ -313,6 +313,34 @@ impl Histogram {
         Some(self.max_ns)
     }
 
+    /// A share of it, from 0 to 1, with the same distribution as far as whole counts allow.
+    pub fn share(&self, share: f64) -> Self {
+        let (mut seen, mut kept) = (0u64, 0u64);
+        let mut of_bucket = |(index, count): (usize, u64)| {
+            seen = seen.saturating_add(count);
+            let now = ((seen as f64 * share).round() as u64).min(seen);
+            let part = now.saturating_sub(kept);
+            kept = kept.max(now);
+            (part > 0).then_some((index, part))
+        };
+        let buckets: Vec<(usize, u64)> = self.buckets.iter().filter_map(&mut of_bucket).collect();
+        let (Some((first, _)), Some((last, _))) = (buckets.first().copied(), buckets.last().copied()) else {
+            return Self::default();
+        };
+        // The extremes are kept as far as their buckets are.
+        let within = |index: usize, ns: u64| {
+            let (low, high) = bucket_bounds(index);
+            ns.clamp(low, high)
+        };
+        Self {
+            count: kept,
+            sum_ns: (self.sum_ns as f64 * (kept as f64 / self.count as f64)).round() as u64,
+            min_ns: within(first, self.min_ns),
+            max_ns: within(last, self.max_ns),
+            buckets: Buckets::collect(buckets.into_iter()),
+        }
+    }
+
     /// Adds everything that `other` holds. Merging halves gives the histogram of the whole.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {

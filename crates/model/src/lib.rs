@@ -36,9 +36,10 @@ mod workload;
 pub use check::{CheckedFigure, CheckedWork, OWN_TARGET, TOOLS_TARGET};
 pub use engine_kind::{Capabilities, EngineChoice, EngineKind};
 pub use event::{
-    CacheUse, CpuTime, DeviceActivity, Disturbance, Event, FailureKind, IntegrityCheck, Interval, LOG_FORMAT,
-    LaidOut, MachineCpu, Mismatch, Note, Phase, ProcessIo, Reading, RepeatFailure, RepeatFinished,
-    RepeatOutcome, RepeatStarted, RunFinished, RunOutcome, RunStarted, SetAside, SetAsideReason,
+    CacheUse, ClientPart, CpuTime, DeviceActivity, Disturbance, Event, FailureKind, IntegrityCheck, Interval,
+    LOG_FORMAT, LaidOut, MachineCpu, Mismatch, Note, Phase, ProcessIo, Reading, RepeatFailure,
+    RepeatFinished, RepeatOutcome, RepeatStarted, RunFinished, RunOutcome, RunStarted, SetAside,
+    SetAsideReason,
 };
 pub use histogram::{BUCKETS, Histogram, HistogramError, LatencyRecorder, bucket_bounds, bucket_of};
 pub use host::{Host, RemoteHost};

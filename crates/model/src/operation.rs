@@ -154,6 +154,24 @@ impl OperationStats {
         self.lat.merge(&other.lat);
     }
 
+    /// A share of it, from 0 to 1: as much as fell into that share of its time, if it was even.
+    pub fn share(&self, share: f64) -> Self {
+        let part = |n: u64| (n as f64 * share).round() as u64;
+        let total =
+            |total: LatencyTotal| LatencyTotal { count: part(total.count), sum_ns: part(total.sum_ns) };
+        Self {
+            count: part(self.count),
+            bytes: part(self.bytes),
+            short: part(self.short),
+            // A failure is not divided: none is lost.
+            errors: self.errors.clone(),
+            active_ns: part(self.active_ns),
+            slat: self.slat.map(total),
+            clat: self.clat.map(total),
+            lat: self.lat.share(share),
+        }
+    }
+
     /// Failed completions of all errnos together.
     pub fn error_count(&self) -> u64 {
         self.errors.values().fold(0, |sum, n| sum.saturating_add(*n))

@@ -42,6 +42,9 @@ pub struct Target {
     /// What the user said of it, such as its encryption.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// The numbers of the machines that work on it together, if it is not one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<u32>,
     /// Number of its machine, as in [`crate::RunStarted::machine`].
     #[serde(default, skip_serializing_if = "crate::host::is_first")]
     pub host: u32,

@@ -29,6 +29,10 @@ pub(crate) struct Signals {
     pub over: AtomicBool,
     /// Failed operations so far.
     pub errors: AtomicU64,
+    /// When all begin was said from outside, so that it is noted when they really do.
+    pub is_awaited: bool,
+    /// When the last worker began.
+    pub began_ns: AtomicU64,
 }
 
 impl Signals {

@@ -144,3 +144,32 @@ fn operations_are_shared_by_weight() {
     assert_eq!(reads, 8_000);
     assert!(writes.abs_diff(2_000) < 200, "{writes} writes");
 }
+
+#[test]
+fn a_barrier_says_when_all_begin() {
+    const LATER: u64 = 20 * MS;
+    let run = |barrier: &engine::Barrier<'_>| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        filled(&path, 4 << 20);
+        let workload = Workload { jobs: 2, ..workload() };
+        let files = engine::IoTarget::Files(open(&path, 2, 4 << 20, false, 0));
+        let (interrupt, mut count) = (Default::default(), 0);
+        let task = task(workload, EngineKind::Psync, operations(8), files);
+        let outcome = engine::run_at(task, &interrupt, Some(barrier), &mut |i| {
+            count += i.operations.values().map(|stats| stats.count).sum::<u64>();
+        });
+        (outcome.unwrap(), count)
+    };
+    let agreed = std::cell::Cell::new(0);
+    let (outcome, count) = run(&|| {
+        agreed.set(engine::monotonic_ns() + LATER);
+        Some(agreed.get())
+    });
+    assert_eq!((outcome.outcome, count), (RepeatOutcome::Completed, 8));
+    let (began_ns, ended_ns) = outcome.span_ns.unwrap();
+    assert!(began_ns >= agreed.get(), "{began_ns} is before {}", agreed.get());
+    assert_eq!(ended_ns, agreed.get() + outcome.whole_ns);
+    let (outcome, count) = run(&|| None);
+    assert_eq!((outcome.outcome, outcome.span_ns, count), (RepeatOutcome::Interrupted, None, 0));
+}

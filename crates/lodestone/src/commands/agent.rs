@@ -1,9 +1,10 @@
 //! `lodestone agent`: does on this machine what a run on another one orders, through its standard input and output.
 
+use std::cell::Cell;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -57,6 +58,8 @@ pub fn agent() -> Result<ExitCode, Failure> {
 /// The connection to the run.
 struct Line {
     requests: Receiver<Option<Request>>,
+    /// There will be no more of them.
+    is_over: Cell<bool>,
     out: Out,
     interrupt: Arc<AtomicBool>,
     /// The other side wants the repeat under way to end.
@@ -117,12 +120,32 @@ impl Line {
             heard_ms,
         };
         listener.begin();
-        (Self { requests, out, interrupt, is_stopped, origin }, end)
+        (Self { requests, is_over: Cell::new(false), out, interrupt, is_stopped, origin }, end)
     }
 
     /// The next order; `None` if there will be no more.
     fn next(&self) -> Option<Request> {
-        self.requests.recv().ok().flatten()
+        if self.is_over.get() { None } else { self.requests.recv().ok().flatten() }
+    }
+
+    /// Says that all is ready and waits for the moment to begin, on `CLOCK_MONOTONIC`; `None` if there will be none.
+    fn await_start(&self) -> Option<u64> {
+        self.reply(&Reply::Ready);
+        while !self.interrupt.load(Ordering::Relaxed) {
+            match self.requests.recv_timeout(CHECK_PERIOD) {
+                Ok(Some(Request::Start { at_ns })) => {
+                    let now_ns = self.origin.elapsed().as_nanos() as u64;
+                    return at_ns.map(|at_ns| engine::monotonic_ns() + at_ns.saturating_sub(now_ns));
+                }
+                Ok(Some(_)) => return None,
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => {
+                    self.is_over.set(true);
+                    return None;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        None
     }
 
     fn reply(&self, reply: &Reply) {
@@ -281,7 +304,7 @@ fn measure(
     inspected: Inspected,
     begin: Begin,
 ) -> Result<(), Failure> {
-    let Begin { run, names, plan, seed, telemetry_ns, settle_ns } = begin;
+    let Begin { run, names, plan, seed, telemetry_ns, settle_ns, is_together } = begin;
     if names.len() != inspected.targets.len() {
         return Err(Failure::failed("there are not as many names as targets"));
     }
@@ -314,6 +337,7 @@ fn measure(
         settle: Duration::from_nanos(settle_ns),
         watching: Watching::default(),
         pending_reports: PendingReports::default(),
+        barrier: is_together.then(|| Box::new(|| line.await_start()) as Box<engine::Barrier<'_>>),
     };
     unsafe_directories::note(&mut local, noticed);
     for message in cleaned {
@@ -352,6 +376,8 @@ fn obey(line: &Line, local: &mut Local<'_>) -> Result<(), RigError> {
                 let lost = was_stopped_here.then(|| Lost::Machine("its agent was stopped there".to_owned()));
                 line.reply(&Reply::Ended { failure: outcome.failure, lost: outcome.lost.or(lost) });
             }
+            // Of a repeat that has ended before its barrier.
+            Request::Start { .. } => {}
             Request::RoundEnded => local.round_ended(),
             Request::End => break,
             other => debug_assert!(false, "{other:?} has no place here"),

@@ -1,6 +1,6 @@
 //! The machines of a run: which targets are on which, and the connections to the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,14 @@ pub(super) struct Machines {
     remotes: Vec<Remote>,
     /// The engines that work on each, the best first.
     engines: Vec<Vec<EngineKind>>,
+    /// What each measures, where all work together on the targets of the run.
+    clients: Vec<Target>,
 }
+
+/// The label that tells targets of several numbers of clients apart.
+const CLIENTS: &str = "clients";
+/// The command that an agent is.
+const AGENT: &str = "agent";
 
 /// A target on another machine, which an inventory may list.
 struct Named {
@@ -40,6 +47,8 @@ struct Named {
 struct Asked {
     machine: Machine,
     listed: Option<Listed>,
+    /// It is this one.
+    is_here: bool,
     name: String,
     /// The targets there, each with its position among all and the name that the user gives it.
     places: Vec<(usize, Option<String>, String)>,
@@ -59,11 +68,14 @@ impl Machines {
         interrupt: &AtomicBool,
     ) -> Result<(Vec<Target>, Self), Failure> {
         let places = places(named, args)?;
+        if args.machines.together {
+            return Self::together(roots, host, named, &places, args, interrupt);
+        }
         let own: Vec<&OsStr> =
             named.iter().zip(&places).filter(|(_, p)| p.is_none()).map(|(n, _)| n.as_os_str()).collect();
         let mut asked = machines_of(&places);
         if asked.is_empty() {
-            if !args.connect.is_empty() || args.inventory.is_some() {
+            if !args.machines.connect.is_empty() || args.machines.inventory.is_some() {
                 return Err(Failure::usage(
                     "--connect and --inventory are about other machines, but all targets are here; name one as HOST:PATH, or \
                      with --limit GROUP:PATH",
@@ -78,7 +90,7 @@ impl Machines {
             ));
         }
         overwrites(args, &mut asked)?;
-        let connections = Connections::new(&args.connect);
+        let connections = Connections::new(&args.machines.connect);
         for name in connections.named() {
             if !asked.iter().any(|asked| asked.machine.words() == name) {
                 return Err(Failure::usage(format!(
@@ -97,6 +109,30 @@ impl Machines {
         Ok((targets, machines))
     }
 
+    /// Reaches the clients of a run in which all work together: each has an agent, also those of this machine.
+    fn together(
+        roots: &Roots,
+        host: &Host,
+        named: &[OsString],
+        places: &[Option<Named>],
+        args: &RunArgs,
+        interrupt: &AtomicBool,
+    ) -> Result<(Vec<Target>, Self), Failure> {
+        let counts = counts(&args.machines.clients, places.len())?;
+        let mut asked = clients_of(host, named, places)?;
+        overwrites(args, &mut asked)?;
+        let here = overwritten_here(args);
+        asked.iter_mut().filter(|asked| asked.is_here).for_each(|asked| asked.overwrite.clone_from(&here));
+        let connections = Connections::new(&args.machines.connect);
+        let (machines, there) = Self::connect(roots, &asked, &connections, args, interrupt)?;
+        let mut clients = in_order(Vec::new(), there, &asked, places.len());
+        for (client, asked) in clients.iter_mut().zip(&asked) {
+            client.name.clone_from(&asked.name);
+        }
+        let targets = counts.iter().map(|count| shared(&clients[..*count as usize])).collect();
+        Ok((targets, Self { clients, ..machines }))
+    }
+
     fn connect(
         roots: &Roots,
         asked: &[Asked],
@@ -105,11 +141,14 @@ impl Machines {
         interrupt: &AtomicBool,
     ) -> Result<(Self, Vec<Vec<Target>>), Failure> {
         let is_stopped = || interrupt.load(Ordering::Relaxed);
-        let program = args.send_program.as_deref().map(program).transpose()?;
+        let program = args.machines.send_program.as_deref().map(program).transpose()?;
         let one = |asked: &Asked| {
             let listed = asked.listed.as_ref().and_then(|listed| listed.connection.as_deref());
             let connection = connections.to(&asked.machine, listed);
-            let words = connection.to_agent(&args.remote_program);
+            let words = match asked.is_here {
+                true => vec![own_program()?, AGENT.to_owned()],
+                false => connection.to_agent(&args.machines.remote_program),
+            };
             let reached = Remote::connect(roots, &asked.name, &words, None, &is_stopped);
             let reached = match (reached, &program) {
                 (Err(unreached), Some(program)) if unreached.is_absent => {
@@ -191,7 +230,10 @@ impl Machines {
         numbered
             .map(|(mut remote, number)| {
                 let there = targets.iter().filter(|target| target.host == number).cloned().collect();
-                remote.measures(number, there);
+                match self.clients.get(number as usize - 1) {
+                    Some(client) => remote.measures(number, vec![client.clone()], true),
+                    None => remote.measures(number, there, false),
+                }
                 remote
             })
             .collect()
@@ -209,7 +251,7 @@ fn program(file: &OsStr) -> Result<Vec<u8>, Failure> {
 
 /// The targets that are named on the command line, `None` for one of this machine, and after them those of the inventory.
 fn places(named: &[OsString], args: &RunArgs) -> Result<Vec<Option<Named>>, Failure> {
-    let inventory = args.inventory.as_deref().map(inventory).transpose()?;
+    let inventory = args.machines.inventory.as_deref().map(inventory).transpose()?;
     let mut places = Vec::new();
     for text in named {
         let Some(target) = RemoteTarget::parse(text).map_err(Failure::usage)? else {
@@ -221,7 +263,7 @@ fn places(named: &[OsString], args: &RunArgs) -> Result<Vec<Option<Named>>, Fail
         let machine = listed.as_ref().map_or(target.machine, |listed| listed.machine.clone());
         places.push(Some(Named { target: RemoteTarget { machine, ..target }, listed }));
     }
-    for limit in &args.limit {
+    for limit in &args.machines.limit {
         let wrong = |why: String| Failure::usage(format!("--limit {limit}: {why}"));
         let (pattern, path) =
             limit.split_once(':').ok_or_else(|| wrong("write GROUP:PATH, such as web:/data".to_owned()))?;
@@ -263,6 +305,7 @@ fn machines_of(places: &[Option<Named>]) -> Vec<Asked> {
             None => asked.push(Asked {
                 machine: target.machine.clone(),
                 listed: listed.clone(),
+                is_here: false,
                 name: listed.as_ref().map(|listed| listed.name.clone()).unwrap_or_default(),
                 places: vec![place],
                 overwrite: Vec::new(),
@@ -281,19 +324,100 @@ fn machines_of(places: &[Option<Named>]) -> Vec<Asked> {
     asked
 }
 
+/// How many clients work together in each part of a run, in ascending order: all of them if nothing else is said.
+fn counts(wanted: &[u32], targets: usize) -> Result<Vec<u32>, Failure> {
+    let all = targets as u32;
+    if targets < 2 {
+        return Err(Failure::usage(
+            "--together needs two targets or more, each of which is a client, such as a:/mnt/nfs b:/mnt/nfs",
+        ));
+    }
+    if let Some(count) = wanted.iter().find(|count| **count > all) {
+        return Err(Failure::usage(format!(
+            "--clients {count}: there are only {all} targets, and each is a client"
+        )));
+    }
+    let counts: BTreeSet<u32> = wanted.iter().copied().collect();
+    Ok(if counts.is_empty() { vec![all] } else { counts.into_iter().collect() })
+}
+
+/// Each target with an agent of its own.
+fn clients_of(host: &Host, named: &[OsString], places: &[Option<Named>]) -> Result<Vec<Asked>, Failure> {
+    let mut asked = Vec::new();
+    for (position, place) in places.iter().enumerate() {
+        let (machine, listed, path) = match place {
+            Some(Named { target, listed }) => (target.machine.clone(), listed.clone(), target.path.clone()),
+            None => {
+                let text = named.get(position).and_then(|text| text.to_str()).ok_or_else(|| {
+                    Failure::usage("a client's path must be UTF-8, since it is sent to an agent")
+                })?;
+                (Machine { user: None, host: host.name.clone(), port: None }, None, text.to_owned())
+            }
+        };
+        let name = listed.as_ref().map_or_else(|| machine.host.clone(), |listed| listed.name.clone());
+        let (is_here, places) = (place.is_none(), vec![(position, None, path)]);
+        asked.push(Asked { machine, listed, is_here, name, places, overwrite: Vec::new() });
+    }
+    // Several clients of one machine are told apart by their paths, and if these are the same by a number.
+    for longer in [
+        |asked: &Asked, _| format!("{}:{}", asked.name, asked.places[0].2),
+        |asked: &Asked, number| format!("{}#{number}", asked.name),
+    ] {
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        asked.iter().for_each(|asked| *times.entry(asked.name.clone()).or_default() += 1);
+        for (number, one) in (1..).zip(&mut asked).filter(|(_, one)| times[&one.name] > 1) {
+            one.name = longer(one, number);
+        }
+    }
+    Ok(asked)
+}
+
+/// The target of clients that work together: what all of them have in common.
+fn shared(clients: &[Target]) -> Target {
+    let first = &clients[0];
+    let is_common = |name: &str, value: &str| {
+        clients.iter().all(|client| client.labels.get(name).is_some_and(|other| other == value))
+    };
+    let mut labels = first.labels.clone();
+    labels.retain(|name, value| is_common(name, value));
+    let count = clients.len();
+    labels.insert(CLIENTS.to_owned(), count.to_string());
+    let is_alike = clients.iter().all(|client| client.stack_line() == first.stack_line());
+    Target {
+        name: format!("{count} client{}", if count == 1 { "" } else { "s" }),
+        size_bytes: clients.iter().map(|client| client.size_bytes).min().unwrap_or(0),
+        free_bytes: clients.iter().map(|client| client.free_bytes).min().unwrap_or(0),
+        block_bytes: clients.iter().map(|client| client.block_bytes).max().unwrap_or(1),
+        direct: clients.iter().all(|client| client.direct),
+        writable: clients.iter().all(|client| client.writable),
+        stack: if is_alike { first.stack.clone() } else { Vec::new() },
+        labels,
+        clients: clients.iter().map(|client| client.host).collect(),
+        ..first.clone()
+    }
+}
+
+/// The path of this program.
+fn own_program() -> Result<String, String> {
+    let path = std::env::current_exe().map_err(|error| format!("cannot find its own program: {error}"))?;
+    path.into_os_string()
+        .into_string()
+        .map_err(|path| format!("the program's path is not UTF-8: {}", path.display()))
+}
+
 /// Tells each machine what may be overwritten there.
 fn overwrites(args: &RunArgs, asked: &mut [Asked]) -> Result<(), Failure> {
     for text in &args.overwrite {
         let Some(place) = RemoteTarget::parse(OsStr::new(text)).map_err(Failure::usage)? else { continue };
-        match asked.iter_mut().find(|asked| asked.machine == place.machine) {
-            Some(known) => known.overwrite.push(place.path),
-            None => {
-                return Err(Failure::usage(format!(
-                    "--overwrite {text}: no target is on the machine `{}`",
-                    place.machine.words()
-                )));
-            }
+        let mut known: Vec<&mut Asked> =
+            asked.iter_mut().filter(|asked| asked.machine == place.machine && !asked.is_here).collect();
+        if known.is_empty() {
+            return Err(Failure::usage(format!(
+                "--overwrite {text}: no target is on the machine `{}`",
+                place.machine.words()
+            )));
         }
+        known.iter_mut().for_each(|asked| asked.overwrite.push(place.path.clone()));
     }
     Ok(())
 }

@@ -82,7 +82,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let (mut targets, machines) = match &made {
         Some((stacks, _)) => (super::stack::targets(&roots, stacks)?, Machines::default()),
         None => {
-            let is_none = args.targets.is_empty() && args.limit.is_empty();
+            let is_none = args.targets.is_empty() && args.machines.limit.is_empty();
             let named = if is_none { source.targets()? } else { args.targets.clone() };
             Machines::reach(&roots, &host, &named, args, &interrupt)?
         }
@@ -100,7 +100,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let mut resolved = resolve_plan(args, size, &source, around, &once(&targets))?;
     resolved.plan.makings = makings;
     let mut own: Vec<Target> = targets.iter().filter(|target| target.host == 0).cloned().collect();
-    let holds = holds(&roots, &overwritten(args, made.is_some()), &mut own)?;
+    let holds = holds(&roots, &overwritten(args, made.is_some() || args.machines.together), &mut own)?;
     let unsafe_directories = unsafe_directories::check(&own, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
@@ -254,6 +254,7 @@ pub(super) fn new_executor<'a>(
         settle: plan::DEFAULT_SETTLE,
         watching: Watching::default(),
         pending_reports: PendingReports::default(),
+        barrier: None,
     })
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Local<'a> {
     pub watching: Watching,
     /// Reports of programs on steps whose turn comes next.
     pub pending_reports: PendingReports,
+    /// Says when repeats begin, if several machines begin together.
+    pub barrier: Option<Box<engine::Barrier<'a>>>,
 }
 
 /// Telemetry under way, if it is read.

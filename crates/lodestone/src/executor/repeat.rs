@@ -1,5 +1,6 @@
 //! One repeat: opens the files, brings the cache into its state, works, and reads the counters before and after.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -7,9 +8,9 @@ use engine::{IoTarget, Outcome, Task, cache};
 use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{difference, snapshot};
 use model::{
-    BlockSizes, CacheState, CacheUse, EngineChoice, EngineKind, Event, FailureKind, IntegrityCheck, Mix,
-    Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
-    Step, Stop, SyncRule, Target, TargetKind, Workload,
+    BlockSizes, CacheState, CacheUse, ClientPart, EngineChoice, EngineKind, Event, FailureKind,
+    IntegrityCheck, Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome,
+    RepeatStarted, Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
 use schedule::{MOST_SEED, Order};
 
@@ -233,6 +234,7 @@ fn measured(
         devices.clear();
     }
     let finished = RepeatFinished {
+        clients: outcome.span_ns.map(|span| client(local, span)).into_iter().collect(),
         repeat,
         at_ns: local.recorder.at_ns(),
         outcome: outcome.outcome,
@@ -251,6 +253,14 @@ fn measured(
         offset_log: outcome.offset_log,
     };
     Ok((finished, hung))
+}
+
+/// This machine's part in a repeat of several together.
+fn client(local: &Local<'_>, (began_ns, ended_ns): (u64, u64)) -> ClientPart {
+    let (now_ns, at_ns) = (engine::monotonic_ns(), local.recorder.at_ns());
+    let at = |ns: u64| at_ns.saturating_sub(now_ns.saturating_sub(ns));
+    let (began_ns, ended_ns) = (at(began_ns), at(ended_ns));
+    ClientPart { host: 0, began_ns, ended_ns, within_ns: 0, operations: BTreeMap::new() }
 }
 
 /// When a repeat ends: if it uses its data up, at the latest when they are.
@@ -340,8 +350,10 @@ fn task(
 
 /// Runs a task and records its intervals.
 fn work(local: &mut Local<'_>, step: &Step, target: &str, task: Task) -> Result<Outcome, RigError> {
-    let interrupt = Arc::clone(&local.interrupt);
-    let outcome = engine::run(task, &interrupt, &mut |interval| local.emit(Event::Interval(interval)));
+    let (interrupt, barrier) = (Arc::clone(&local.interrupt), local.barrier.take());
+    let mut emit = |interval| local.emit(Event::Interval(interval));
+    let outcome = engine::run_at(task, &interrupt, barrier.as_deref(), &mut emit);
+    local.barrier = barrier;
     outcome.map_err(|source| RigError::Engine { step: step.id.clone(), target: target.to_owned(), source })
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod address;
 pub(crate) mod inventory;
 pub(crate) mod protocol;
 pub(crate) mod remote;
+mod together;
 
 use std::time::Duration;
 
@@ -20,18 +21,23 @@ pub(crate) struct Fleet<'a> {
     /// This machine's.
     pub local: Local<'a>,
     remotes: Vec<Remote>,
-    /// For each lane the machine, 0 for this one, and its lane there.
-    lanes: Vec<(usize, usize)>,
+    /// For each lane the machines that work on it together, mostly one, each with its lane there; the machine 0 is this one.
+    lanes: Vec<Vec<(usize, usize)>>,
+    /// All begin each repeat together, and their targets are not those of the run.
+    is_together: bool,
+    /// For each of the others whether it is the machine of a client before it.
+    is_known: Vec<bool>,
 }
 
 impl<'a> From<Local<'a>> for Fleet<'a> {
     fn from(local: Local<'a>) -> Self {
-        Self { local, remotes: Vec::new(), lanes: Vec::new() }
+        Self { local, remotes: Vec::new(), lanes: Vec::new(), is_together: false, is_known: Vec::new() }
     }
 }
 
 impl<'a> Fleet<'a> {
-    /// This machine and others. The lanes are the targets, in the order of the run; each is on the machine with its number.
+    /// This machine and others. The lanes are the targets, in the order of the run; each is on the machine with its number, or on
+    /// those of its clients.
     pub fn new(local: Local<'a>, remotes: Vec<Remote>) -> Self {
         let mut next = vec![0; remotes.len() + 1];
         let mut place = |machine: usize| {
@@ -39,19 +45,32 @@ impl<'a> Fleet<'a> {
             (machine, next[machine] - 1)
         };
         let targets = &local.recorder.run().started.targets;
+        let mut of = |target: &model::Target| match target.clients.as_slice() {
+            [] => vec![place(target.host as usize)],
+            clients => clients.iter().map(|client| (*client as usize, 0)).collect(),
+        };
         let lanes = match remotes.is_empty() {
             true => Vec::new(),
-            false => targets.iter().map(|target| place(target.host as usize)).collect(),
+            false => targets.iter().map(&mut of).collect(),
         };
-        Self { local, remotes, lanes }
+        let is_together = targets.iter().any(|target| !target.clients.is_empty());
+        let is_known =
+            |i: usize| is_together && remotes[..i].iter().any(|other| other.is_on_machine_of(&remotes[i]));
+        let is_known = (0..remotes.len()).map(is_known).collect();
+        Self { local, remotes, lanes, is_together, is_known }
     }
 
-    /// The lane of the run with this lane of a machine.
-    fn lane(&self, machine: usize, lane: usize) -> Option<usize> {
+    /// The lanes of the run with this lane of a machine.
+    fn lanes(&self, machine: usize, lane: usize) -> Vec<usize> {
         match self.remotes.is_empty() {
-            true => Some(lane),
-            false => self.lanes.iter().position(|place| *place == (machine, lane)),
+            true => vec![lane],
+            false => self.lanes_with(|place| *place == (machine, lane)),
         }
+    }
+
+    fn lanes_with(&self, is_meant: impl Fn(&(usize, usize)) -> bool) -> Vec<usize> {
+        let lanes = self.lanes.iter().enumerate();
+        lanes.filter(|(_, places)| places.iter().any(&is_meant)).map(|(lane, _)| lane).collect()
     }
 
     /// Waits for the reply of a machine; what it says before is recorded.
@@ -62,6 +81,11 @@ impl<'a> Fleet<'a> {
         let remote = &mut remotes[machine - 1];
         let reply = remote.reply(origin, &mut |event| local.emit(event), &is_stopped);
         reply.map_err(|why| format!("{} is lost: {why}", remote.name))
+    }
+
+    /// These lanes, all for one reason.
+    fn with(&self, lanes: Vec<usize>, why: Lost) -> impl Iterator<Item = (usize, Lost)> + use<> {
+        lanes.into_iter().map(move |lane| (lane, why.clone()))
     }
 
     fn unasked(&self, machine: usize) -> String {
@@ -75,21 +99,24 @@ impl<'a> Fleet<'a> {
 
     /// The lanes of a machine that is lost.
     fn lost(&self, machine: usize, why: &str) -> impl Iterator<Item = (usize, Lost)> {
-        let of_it = move |(lane, place): (usize, &(usize, usize))| (place.0 == machine).then_some(lane);
-        self.lanes.iter().enumerate().filter_map(of_it).map(|lane| (lane, Lost::Machine(why.to_owned())))
+        let of_it = self.lanes_with(|place| place.0 == machine);
+        of_it.into_iter().map(|lane| (lane, Lost::Machine(why.to_owned())))
     }
 
     /// Begins to watch the machines, and notes what is in the way. Returns the lanes.
     pub fn begin(&mut self) -> Vec<Lane> {
         let run = &self.local.recorder.run().started;
-        for remote in &self.remotes {
+        for (remote, is_known) in self.remotes.iter().zip(&self.is_known) {
+            // Several clients of one machine would all say the same of it.
+            let telemetry = self.local.telemetry_period.filter(|_| !is_known);
             remote.send(&Request::Begin(Box::new(Begin {
                 run: run.id.clone(),
                 names: remote.targets().iter().map(|target| target.name.clone()).collect(),
                 plan: self.local.plan.clone(),
                 seed: self.local.seed,
-                telemetry_ns: self.local.telemetry_period.map(|period| period.as_nanos() as u64),
+                telemetry_ns: telemetry.map(|period| period.as_nanos() as u64),
                 settle_ns: self.local.settle.as_nanos() as u64,
+                is_together: self.is_together,
             })));
         }
         let own = self.local.begin();
@@ -105,8 +132,14 @@ impl<'a> Fleet<'a> {
             });
         }
         let targets = self.local.recorder.run().started.targets.clone();
-        let lane = |(target, (machine, lane)): (&model::Target, &(usize, usize))| {
-            let shares = there[*machine].get(*lane).and_then(|shares| self.lane(*machine, (*shares)?));
+        let lane = |(target, places): (&model::Target, &Vec<(usize, usize)>)| {
+            let shares = match places.as_slice() {
+                [(machine, lane)] if !self.is_together => {
+                    let shared = there[*machine].get(*lane).copied().flatten();
+                    shared.and_then(|shared| self.lanes(*machine, shared).first().copied())
+                }
+                _ => None,
+            };
             let runs = plan::obstacles(self.local.plan, target).iter().map(Option::is_none).collect();
             Lane { target: target.name.clone(), runs, shares, may_shorten: target.direct }
         };
@@ -119,12 +152,12 @@ impl<'a> Fleet<'a> {
         let mut lost = Vec::new();
         match self.local.lay_out() {
             Ok(own) => {
-                lost.extend(own.into_iter().filter_map(|(lane, why)| Some((self.lane(0, lane)?, why))))
+                lost.extend(own.into_iter().flat_map(|(lane, why)| self.with(self.lanes(0, lane), why)))
             }
             Err(error) if self.remotes.is_empty() => return Err(error),
             Err(error) => {
-                let own = self.lanes.iter().enumerate().filter(|(_, place)| place.0 == 0);
-                lost.extend(own.map(|(lane, _)| (lane, Lost::Data(error.to_string()))));
+                let own = self.lanes_with(|place| place.0 == 0);
+                lost.extend(self.with(own, Lost::Data(error.to_string())));
             }
         }
         let mut least = self.local.open_sizes();
@@ -133,8 +166,8 @@ impl<'a> Fleet<'a> {
             self.local.progress.waiting(&format!("test data are laid out on {name}"));
             match self.reply(machine) {
                 Ok(Reply::LaidOut { lost: there, sizes }) => {
-                    let lane = |(lane, why): (usize, Lost)| Some((self.lane(machine, lane)?, why));
-                    lost.extend(there.into_iter().filter_map(lane));
+                    let of_run = |(lane, why): (usize, Lost)| self.with(self.lanes(machine, lane), why);
+                    lost.extend(there.into_iter().flat_map(of_run));
                     least = least.into_iter().zip(sizes).map(|(a, b)| OpenSize::smaller(a, b)).collect();
                 }
                 Ok(_) => lost.extend(self.lost(machine, &self.unasked(machine))),
@@ -163,10 +196,10 @@ impl<'a> Fleet<'a> {
     pub fn release(&mut self) -> Vec<usize> {
         self.remotes.iter().for_each(|remote| remote.send(&Request::End));
         let mut silent: Vec<usize> =
-            self.local.release().into_iter().filter_map(|lane| self.lane(0, lane)).collect();
+            self.local.release().into_iter().flat_map(|lane| self.lanes(0, lane)).collect();
         for machine in self.others() {
             if let Ok(Reply::Over { silent: there }) = self.reply(machine) {
-                silent.extend(there.into_iter().filter_map(|lane| self.lane(machine, lane)));
+                silent.extend(there.into_iter().flat_map(|lane| self.lanes(machine, lane)));
             }
         }
         silent
@@ -237,13 +270,17 @@ impl Executor for Fleet<'_> {
     }
 
     fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
-        let Some((machine, lane)) = self.lanes.get(order.lane).copied() else {
+        let Some(places) = self.lanes.get(order.lane).cloned() else {
             return self.local.repeat(order);
         };
-        let there = Order { lane, ..order.clone() };
-        let outcome = match machine {
-            0 => self.local.repeat(&there)?,
-            machine => self.remote_repeat(machine, &there),
+        let there = |lane: usize| Order { lane, ..order.clone() };
+        let outcome = match places.as_slice() {
+            [(0, lane)] => self.local.repeat(&there(*lane))?,
+            [(machine, lane)] if !self.is_together => self.remote_repeat(*machine, &there(*lane)),
+            clients => {
+                let clients: Vec<usize> = clients.iter().map(|(machine, _)| *machine).collect();
+                self.repeat_together(&clients, order)
+            }
         };
         self.drain();
         Ok(outcome)

@@ -11,7 +11,7 @@ use twox_hash::xxhash3_64;
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 /// The most bytes of one message.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 /// A side that has said nothing for this long is gone; both say something each second.
@@ -37,8 +37,10 @@ pub(crate) enum Request {
     Fit { sizes: Vec<OpenSize> },
     /// Wait until the machine is quiet, for a run that is expected to last this long.
     Settle { expected_ns: u64 },
-    /// Make a repeat.
+    /// Make a repeat; of several machines together, as far as the barrier before its first operation.
     Repeat(Order),
+    /// Pass the barrier at this moment of your clock; `None`: not at all.
+    Start { at_ns: Option<u64> },
     /// A round is over.
     RoundEnded,
     /// End what is under way.
@@ -62,6 +64,8 @@ pub(crate) struct Begin {
     pub telemetry_ns: Option<u64>,
     /// The longest wait for quiet devices, in nanoseconds.
     pub settle_ns: u64,
+    /// Wait for [`Request::Start`] before the first operation of each repeat.
+    pub is_together: bool,
 }
 
 /// What an agent answers.
@@ -86,6 +90,8 @@ pub(crate) enum Reply {
     Begun { shares: Vec<Option<usize>> },
     /// The test data are there, but for these lanes.
     LaidOut { lost: Vec<(usize, Lost)>, sizes: Vec<OpenSize> },
+    /// Everything is ready for the first operation of the repeat that was ordered.
+    Ready,
     /// It is quiet, or will not become so.
     Settled,
     /// What became of an order.

@@ -18,8 +18,10 @@ use super::protocol::{EVENT, PROTOCOL, Reply, Request, SILENCE, checksum, line_o
 
 /// How long a connection may take: with keys, jump hosts and a machine that sleeps.
 const CONNECTING: Duration = Duration::from_secs(60);
-/// Exchanges by which the clocks are compared at the start.
+/// The most exchanges by which clocks are compared.
 const EXCHANGES: u64 = 8;
+/// For how long further exchanges are made.
+const COMPARING: Duration = Duration::from_millis(100);
 /// How often whoever waits looks up.
 const CHECK_PERIOD: Duration = Duration::from_millis(20);
 /// What an agent may send at once, and each second: more than any run has.
@@ -43,6 +45,8 @@ pub(crate) struct Remote {
     machine: Host,
     /// Its number in the run.
     number: u32,
+    /// Its targets are not those of the run, which several work on together.
+    is_client: bool,
     targets: Vec<Target>,
     companion: Companion,
     requests: Option<Sender<Vec<u8>>>,
@@ -132,7 +136,13 @@ impl Clock {
             Event::LaidOut(laid_out) => &mut laid_out.at_ns,
             Event::RepeatStarted(started) => &mut started.at_ns,
             Event::Reading(reading) => &mut reading.at_ns,
-            Event::RepeatFinished(finished) => &mut finished.at_ns,
+            Event::RepeatFinished(finished) => {
+                for part in &mut finished.clients {
+                    part.began_ns = self.since(origin, part.began_ns);
+                    part.ended_ns = self.since(origin, part.ended_ns);
+                }
+                &mut finished.at_ns
+            }
             Event::Note(note) => &mut note.at_ns,
             _ => return,
         };
@@ -273,6 +283,7 @@ impl Remote {
             name: name.to_owned(),
             machine: Host::default(),
             number: 0,
+            is_client: false,
             targets: Vec::new(),
             companion,
             requests: Some(requests),
@@ -327,18 +338,40 @@ impl Remote {
             }
             _ => return Err(FOREIGN.to_owned().into()),
         }
-        for exchange in 1..=EXCHANGES {
-            if let Some(requests) = &self.requests {
-                let _ = requests.send(ping(&self.state));
+        match self.compare_clocks() {
+            true => Ok(()),
+            false => Err("it does not answer".to_owned().into()),
+        }
+    }
+
+    /// Compares its clock with that of this process anew. False if it does not answer.
+    pub fn compare_clocks(&mut self) -> bool {
+        let began = Instant::now();
+        locked(&self.state).best = None;
+        for exchange in 0..EXCHANGES {
+            if exchange > 0 && began.elapsed() > COMPARING {
+                break;
             }
-            let began = Instant::now();
-            while locked(&self.state).pongs < exchange && began.elapsed() < SILENCE {
-                thread::sleep(Duration::from_micros(200));
+            let Some(requests) = &self.requests else { return false };
+            let heard = locked(&self.state).pongs;
+            let _ = requests.send(ping(&self.state));
+            while locked(&self.state).pongs == heard && began.elapsed() < SILENCE {
+                thread::sleep(Duration::from_micros(50));
             }
         }
         let best = locked(&self.state).best;
-        self.clock = best.ok_or_else(|| "it does not answer".to_owned())?.1;
-        Ok(())
+        best.inspect(|(_, clock)| self.clock = *clock).is_some()
+    }
+
+    /// A moment of this process on its clock, in nanoseconds.
+    pub fn there_ns(&self, at: Instant) -> u64 {
+        let after = at.saturating_duration_since(self.clock.at);
+        self.clock.there_ns + after.as_nanos() as u64
+    }
+
+    /// Nanoseconds by which its times may be wrong at most.
+    pub fn within_ns(&self) -> u64 {
+        self.clock.within_ns
     }
 
     /// Why the agent has ended before it said anything.
@@ -392,9 +425,19 @@ impl Remote {
         }
     }
 
-    /// Sets what it measures, and its number in the run.
-    pub fn measures(&mut self, number: u32, targets: Vec<Target>) {
-        (self.number, self.targets) = (number, targets);
+    /// Sets what it measures, its number in the run, and whether it works on a target of the run together with others.
+    pub fn measures(&mut self, number: u32, targets: Vec<Target>, is_client: bool) {
+        (self.number, self.targets, self.is_client) = (number, targets, is_client);
+    }
+
+    /// True if both are on one machine.
+    pub fn is_on_machine_of(&self, other: &Self) -> bool {
+        self.machine == other.machine
+    }
+
+    /// Its number in the run.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// What it measures.
@@ -480,6 +523,9 @@ impl Remote {
             if !self.admits(&mut event) {
                 return self.lose("it sent events of what it was not asked for".to_owned());
             }
+            if self.is_client && matches!(event, Event::LaidOut(_)) {
+                continue;
+            }
             self.clock.translate(origin, &mut event);
             take(event);
         }
@@ -510,10 +556,14 @@ impl Remote {
                 true
             }
             Event::Note(note) => {
+                let is_known = note.target.as_ref().is_none_or(is_own);
+                if self.is_client {
+                    note.target = None;
+                }
                 if note.target.is_none() {
                     note.message = format!("{}: {}", self.name, note.message);
                 }
-                note.target.as_ref().is_none_or(is_own)
+                is_known
             }
             Event::RunStarted(_) | Event::Imported(_) | Event::SetAside(_) | Event::RunFinished(_) => false,
         }

@@ -297,3 +297,94 @@ fn a_run_names_machines_that_are_there() {
     let gone = bench.fails(2, &["run", "a:/nowhere", "b:/no", "--connect", "env", "--remote-program", own]);
     assert!(gone.contains("a: cannot find `/nowhere`") && gone.contains("b: cannot find `/no`"), "{gone}");
 }
+
+#[test]
+fn clients_work_together_and_their_numbers_are_compared() {
+    let machines = Machines::with(KNOWN);
+    let options = ["--together", "--clients", "1,2", "--rounds", "4", "--runtime", "200ms", "--json"];
+    let output = machines.command(&options).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(texts(&run["targets"], "name"), ["1 client", "2 clients"]);
+    assert_eq!(texts(&run["run"]["hosts"], "name"), ["a", "b"]);
+    assert_eq!([count(&run, "1 client", "completed"), count(&run, "2 clients", "completed")], [4, 4]);
+    let clients = &run["clients"];
+    let [one, two] = &clients["shares"].as_array().unwrap()[..] else { panic!("{clients}") };
+    assert_eq!((texts(&one["clients"], "host"), texts(&two["clients"], "host")), (vec!["a"], vec!["a", "b"]));
+    let sum = |key: &str| -> f64 {
+        two["clients"].as_array().unwrap().iter().map(|client| client[key].as_f64().unwrap()).sum()
+    };
+    assert!((sum("share") - 1.0).abs() < 1e-6, "{two}");
+    // The figure is what both did together.
+    let of_two = |m: &&Value| m["target"] == "2 clients" && m["metric"] == "iops";
+    let figure = run["measurements"].as_array().unwrap().iter().find(of_two).unwrap();
+    let figure = figure["estimate"].as_f64().unwrap();
+    assert!((sum("iops") / figure - 1.0).abs() < 0.01, "{} and {figure}", sum("iops"));
+    let [starts] = &clients["starts"].as_array().unwrap()[..] else {
+        panic!("only one has several: {clients}")
+    };
+    assert_eq!((&starts["target"], &starts["repeats"]), (&"2 clients".into(), &4.into()));
+    assert!(starts["within_seconds"].as_f64().unwrap() > 0.0, "{starts}");
+    assert_eq!(clients["curves"][0]["points"].as_array().unwrap().len(), 2);
+    let shown = machines.bench.ok(&["show", run["run"]["id"].as_str().unwrap()]);
+    for part in ["How 2 clients share the work", "The clients began within", "1 client"] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    machines.are_clean();
+}
+
+#[test]
+fn a_client_that_is_lost_ends_what_it_was_part_of_and_nothing_else() {
+    let machines = Machines::with(KNOWN);
+    let options = ["--together", "--clients", "1,2", "--rounds", "40", "--runtime", "500ms", "--json"];
+    let mut running = Running::start(&mut machines.command(&options));
+    let agent = machines.agent(&mut running);
+    running.until_printed("2 clients  Random read");
+    signal(agent, "KILL").unwrap();
+    running.until_printed("the run goes on without it");
+    running.press();
+    let output = running.output();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let notes = run["notes"].as_array().unwrap();
+    let given_up = notes.iter().find(|note| note["topic"] == "target-given-up").unwrap();
+    assert_eq!(given_up["target"], "2 clients", "{given_up}");
+    assert!(given_up["message"].as_str().unwrap().contains("b is lost: "), "{given_up}");
+    assert!(count(&run, "1 client", "completed") >= 1 && count(&run, "1 client", "failed") == 0);
+    until_dead(agent);
+    machines.are_clean();
+}
+
+#[test]
+fn clients_are_targets_that_work_together() {
+    let machines = Machines::with(KNOWN);
+    let bench = &machines.bench;
+    let disk = bench.disk().display().to_string();
+    for (args, complaint) in [
+        (&["run", &disk, "--together"][..], "two targets or more"),
+        (&["run", &disk, &disk, "--together", "--clients", "1,3"], "there are only 2 targets"),
+        (&["run", &disk, &disk, "--clients", "2"], "--together"),
+        (&["run", &disk, &disk, "--together", "--clients", "0"], "0"),
+        (&["run", &disk, &disk, "--together", "--via", "fio"], "--via"),
+    ] {
+        let output = bench.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(complaint), "{}", stderr(&output));
+    }
+    // Clients of this machine, in one directory, each with files of its own.
+    let work = [
+        "--rw",
+        "randread",
+        "--bs",
+        "4k",
+        "--size",
+        "1M",
+        "--rounds",
+        "2",
+        "--runtime",
+        "50ms",
+        "--no-report",
+    ];
+    let shown = bench.ok(&[&["run", &disk, &disk, "--together"], &work[..]].concat());
+    assert!(shown.starts_with("2 clients together do "), "{shown}");
+    machines.are_clean();
+}

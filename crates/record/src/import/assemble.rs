@@ -227,6 +227,7 @@ fn target_name(placed: &Placed, keys: &[String]) -> String {
 /// A target of which only the name is known.
 fn target(name: &str) -> Target {
     Target {
+        clients: Vec::new(),
         name: name.to_owned(),
         path: PathBuf::new(),
         kind: TargetKind::Directory,

@@ -9,6 +9,7 @@ use record::{FindError, LogError, OnDamage, RunState, Store, parse_log, read_log
 
 fn started(id: &str, at: i64) -> RunStarted {
     let target = Target {
+        clients: Vec::new(),
         name: "disk".into(),
         path: "/mnt".into(),
         kind: TargetKind::Directory,

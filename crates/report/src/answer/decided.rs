@@ -205,7 +205,8 @@ impl std::fmt::Display for Amount {
     }
 }
 
-fn times(speed: f64) -> String {
+/// How many times, with the digits that say something.
+pub(crate) fn times(speed: f64) -> String {
     match speed {
         ..1.095 => display_ratio(speed),
         ..9.95 => format!("{speed:.1}"),

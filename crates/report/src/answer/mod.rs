@@ -1,6 +1,7 @@
 //! The answer of a run: a few sentences, and the table of the figures that they are about.
 
 mod alone;
+pub(crate) mod clients;
 pub(crate) mod costs;
 pub(crate) mod decided;
 pub(crate) mod groups;
@@ -16,6 +17,7 @@ use crate::pivot::confounded;
 use crate::view::AnalysedRun;
 use crate::words::{listed, short};
 use alone::alone;
+use clients::client_sentences;
 use costs::Costs;
 pub(crate) use decided::in_time;
 use decided::pairs;
@@ -31,6 +33,11 @@ const TOLD: usize = 3;
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = scores(analysed);
     sentences.extend(position_sentences(analysed));
+    let of_clients = client_sentences(analysed);
+    if !of_clients.is_empty() {
+        sentences.extend(of_clients);
+        return sentences;
+    }
     let of_groups = group_sentences(analysed);
     if !of_groups.is_empty() {
         sentences.extend(of_groups);

@@ -9,6 +9,7 @@
 
 mod bars;
 mod cdf;
+mod clients;
 mod costs;
 mod frame;
 mod heat;
@@ -82,6 +83,7 @@ pub struct ChartKind {
 pub static CHARTS: &[ChartKind] = &[
     labels::KIND,
     costs::KIND,
+    clients::KIND,
     bars::KIND,
     matrix::TARGETS,
     profile::KIND,

@@ -44,6 +44,11 @@ impl Mark {
         Self { class, target: Some(target), ..Self::default() }
     }
 
+    /// A mark with the colour that a target with this number would have, but of none.
+    pub fn coloured(class: &str, number: usize) -> Self {
+        Self { target: None, ..Self::of(class, number) }
+    }
+
     /// The same mark with a tooltip.
     pub fn tip(self, tip: impl Into<String>) -> Self {
         Self { tip: Some(tip.into()), ..self }

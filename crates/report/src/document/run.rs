@@ -7,6 +7,7 @@ use model::units::ShortDuration;
 use model::{Host, Rounds, Run, RunOutcome, Target};
 
 use crate::answer::answers;
+use crate::answer::clients::client_sections;
 use crate::answer::costs::Costs;
 use crate::answer::groups::groups_table;
 use crate::answer::table::answer_sections;
@@ -58,6 +59,13 @@ pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document 
 pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let frame = Frame::of_run(run, analysis, view);
+    if analysis.clients.is_some() {
+        let figures = match run.started.targets.len() {
+            1 => overview_table(&frame).map(Section::Table).into_iter().collect(),
+            _ => answer_sections(&frame, &[], run.started.plan.margin()),
+        };
+        return figures.into_iter().chain(client_sections(analysed, view.details)).collect();
+    }
     if let Some(table) = groups_table(analysed) {
         let each = answer_sections(&frame, &analysis.summaries, run.started.plan.margin());
         return [Section::Table(table)].into_iter().chain(each).collect();

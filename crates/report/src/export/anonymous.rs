@@ -152,6 +152,7 @@ impl Anonymiser {
             writable: _,
             stack,
             labels,
+            clients: _,
             host: _,
         } = target;
         *name = self.target_name(name);
@@ -276,6 +277,7 @@ impl Anonymiser {
             outcome,
             window_ns: _,
             counted_ns: _,
+            clients: _,
             settled_ns: _,
             unserved: _,
             workers: _,

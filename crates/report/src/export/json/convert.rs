@@ -1,8 +1,8 @@
 //! From runs and analyses to the types of the export format.
 
 use analyse::{
-    Analysis, Cost, Difference, HourFigure, HoursVerdict, RepeatDiagnostics, Summary, TargetByHour,
-    differences,
+    Analysis, ClientShare, Clients, Cost, Curve, Difference, HourFigure, HoursVerdict, Knee,
+    RepeatDiagnostics, Shares, Starts, Summary, TargetByHour, differences,
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
@@ -40,6 +40,7 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
         costs: analysis.costs.iter().map(cost_facts).collect(),
+        clients: analysis.clients.as_ref().map(|clients| clients_facts(run, clients)),
         groups: analysis.groups.as_ref().map(|groups| GroupsFacts {
             machines: groups.groups.iter().cloned().collect(),
             comparisons: groups.comparisons.iter().map(comparison_facts).collect(),
@@ -56,6 +57,48 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
                 message: n.message.clone(),
             })
             .collect(),
+    }
+}
+
+fn clients_facts(run: &Run, clients: &Clients) -> ClientsFacts {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let client = |client: &ClientShare| ClientShareFacts {
+        host: run.started.machine_name(client.host).to_owned(),
+        iops: client.iops,
+        bandwidth: client.bandwidth,
+        share: client.share,
+        p99: client.p99_ns,
+    };
+    let shares = |shares: &Shares| SharesFacts {
+        step: shares.step.clone(),
+        operation: word(&shares.operation),
+        target: shares.target.clone(),
+        clients: shares.clients.iter().map(client).collect(),
+        fairness: shares.fairness,
+    };
+    let starts = |starts: &Starts| StartsFacts {
+        target: starts.target.clone(),
+        repeats: starts.repeats,
+        skew_seconds: seconds(starts.skew_ns),
+        most_skew_seconds: seconds(starts.most_skew_ns),
+        within_seconds: seconds(starts.within_ns),
+        ends_seconds: seconds(starts.ends_ns),
+    };
+    let curve = |curve: &Curve| CurveFacts {
+        step: curve.step.clone(),
+        operation: word(&curve.operation),
+        metric: curve.metric.to_string(),
+        points: curve.points.iter().map(|(count, _, value)| (*count, *value)).collect(),
+        knee: match curve.knee {
+            Knee::At(count) => Some((count, count)),
+            Knee::Between(from, to) => Some((from, to)),
+            Knee::Beyond(_) => None,
+        },
+    };
+    ClientsFacts {
+        shares: clients.shares.iter().map(shares).collect(),
+        starts: clients.starts.iter().map(starts).collect(),
+        curves: clients.curves.iter().map(curve).collect(),
     }
 }
 

@@ -28,6 +28,9 @@ pub struct RunExport {
     pub summaries: Vec<SummaryFacts>,
     /// What encryption, another filesystem or a further layer changes, where targets differ in one.
     pub costs: Vec<CostFacts>,
+    /// Machines that work together on one storage, where the run has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<ClientsFacts>,
     /// Groups of machines, where there are several with several machines each.
     pub groups: Option<GroupsFacts>,
     /// What the figures mean.
@@ -354,6 +357,79 @@ pub struct GroupsFacts {
     pub machines: std::collections::BTreeMap<String, usize>,
     /// Every group against the one named as the baseline, by the means of their machines. The verdicts are one family.
     pub comparisons: Vec<ComparisonFacts>,
+}
+
+/// Machines that work together on one storage.
+#[derive(Serialize, JsonSchema)]
+pub struct ClientsFacts {
+    /// What each contributed to each figure of each target, over all repeats.
+    pub shares: Vec<SharesFacts>,
+    /// How far apart those of each target began and ended.
+    pub starts: Vec<StartsFacts>,
+    /// Each throughput over the numbers of clients, where there are several.
+    pub curves: Vec<CurveFacts>,
+}
+
+/// What the clients of a target contributed to a figure.
+#[derive(Serialize, JsonSchema)]
+pub struct SharesFacts {
+    /// Step's id.
+    pub step: String,
+    /// Operation.
+    pub operation: String,
+    /// Target.
+    pub target: String,
+    /// The clients.
+    pub clients: Vec<ClientShareFacts>,
+    /// Jain's index of their rates: 1 if all did the same, 1/n if one of n did everything.
+    pub fairness: f64,
+}
+
+/// What one client contributed.
+#[derive(Serialize, JsonSchema)]
+pub struct ClientShareFacts {
+    /// Its machine, one of the run's `hosts`.
+    pub host: String,
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Its share of the operations, 0 to 1.
+    pub share: f64,
+    /// 99th percentile of its latency in nanoseconds.
+    pub p99: Option<u64>,
+}
+
+/// How far apart the clients of a target were, in seconds.
+#[derive(Serialize, JsonSchema)]
+pub struct StartsFacts {
+    /// Target.
+    pub target: String,
+    /// Number of repeats.
+    pub repeats: usize,
+    /// From the first to the last that began, the median over the repeats.
+    pub skew_seconds: f64,
+    /// And the most.
+    pub most_skew_seconds: f64,
+    /// How far from the truth these can be.
+    pub within_seconds: f64,
+    /// From the first to the last that ended, the median over the repeats.
+    pub ends_seconds: f64,
+}
+
+/// A throughput over the numbers of clients.
+#[derive(Serialize, JsonSchema)]
+pub struct CurveFacts {
+    /// Step's id.
+    pub step: String,
+    /// Operation.
+    pub operation: String,
+    /// `bandwidth` in bytes per second or `iops`.
+    pub metric: String,
+    /// Numbers of clients in ascending order, with the throughput.
+    pub points: Vec<(u32, f64)>,
+    /// The fewest clients with 90 % of the highest throughput: between these, by 95 % intervals; `null` if that are all that were tried.
+    pub knee: Option<(u32, u32)>,
 }
 
 /// What a part of the storage changes.
