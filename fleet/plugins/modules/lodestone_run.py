@@ -11,7 +11,8 @@ version_added: 0.1.0
 description:
   - Runs C(lodestone run) on the managed host and returns where the log is, the answer and the figures.
   - A completed run with the same command line and the same plan that is in the store of the host is returned instead
-    of measuring again. Runs that failed or were interrupted do not count.
+    of measuring again. Runs that failed, were interrupted or left a target
+      out do not count.
   - What is mounted at a path is not part of the question. After a disk or card was changed, use O(force).
 author:
   - The authors of Lodestone
@@ -236,8 +237,23 @@ def default_store() -> str:
     return os.path.join(data, "lodestone")
 
 
-def errors(run: dict) -> list[str]:
-    return [entry["message"] for entry in run["notes"] + run["findings"] if entry["severity"] == "error"]
+def is_whole(run: dict) -> bool:
+    """Whether every target was measured and nothing failed. A run that could measure nothing is completed, too."""
+    measured = {repeat["target"] for repeat in run["repeats"]}
+    return (
+        run["run"]["outcome"] == "completed"
+        and all(target["name"] in measured for target in run["targets"])
+        and all(repeat["outcome"] == "completed" for repeat in run["repeats"])
+        and not any(entry["severity"] == "error" for entry in run["notes"] + run["findings"])
+    )
+
+
+def reasons(run: dict) -> list[str]:
+    """What the run says of its failure, each once."""
+    said = [note["message"] for note in run["notes"] if note["severity"] != "info"]
+    said += [finding["message"] for finding in run["findings"] if finding["severity"] == "error"]
+    said += [repeat["failure"] for repeat in run["repeats"] if repeat["failure"]]
+    return list(dict.fromkeys(said))
 
 
 def earlier(program: Lodestone, arguments: list[str], plan: str, max_age: str | None) -> dict | None:
@@ -245,7 +261,7 @@ def earlier(program: Lodestone, arguments: list[str], plan: str, max_age: str | 
     listed = [run for run in program.runs(max_age) if run["state"] == "completed" and run["plan"] == plan]
     for entry in sorted(listed, key=lambda run: run["started_unix_ns"], reverse=True):
         run = json.loads(program.output("export", entry["id"]))
-        if run["run"]["command"][-len(arguments) :] == arguments and not errors(run):
+        if run["run"]["command"][-len(arguments) :] == arguments and is_whole(run):
             return run
     return None
 
@@ -291,7 +307,7 @@ def measure(module: AnsibleModule, program: Lodestone, arguments: list[str]) -> 
         module.fail_json(msg=error.strip() or out.strip(), rc=code, command=command)
     outcome = result(program, run, module.params["metrics"])
     if code:
-        module.fail_json(msg="\n".join([error.strip(), *errors(run)]), rc=code, command=command, **outcome)
+        module.fail_json(msg="\n".join([error.strip(), *reasons(run)]), rc=code, command=command, **outcome)
     return outcome
 
 
