@@ -128,7 +128,7 @@ log:
   description: Path of the run's log on the managed host.
   returned: when a run was recorded or found
   type: str
-  sample: /root/.local/share/lodestone/runs/20261127T033700Z-g5kfd3fg.jsonl.gz
+  sample: /home/pi/.local/share/lodestone/runs/20261127T033700Z-g5kfd3fg.jsonl.gz
 answer:
   description: The sentences with which the result of the run begins.
   returned: when a run was recorded or found
@@ -336,10 +336,11 @@ def main() -> None:
     program = Lodestone(module, executable or parameters["executable"], parameters["store"] or default_store())
     command = program.command(*arguments)
     if executable is None:
-        what = f"cannot find the program `{parameters['executable']}`"
+        what = f"cannot find the program `{parameters['executable']}` on this host"
         if module.check_mode:
             module.exit_json(changed=True, msg=f"{what}; would measure once it is installed", command=command)
-        module.fail_json(msg=f"{what}; install it with the role lodestone.fleet.install, or name it with executable", command=command)
+        what += "; install it with the role lodestone.fleet.install, or name it with executable"
+        module.fail_json(msg=what, command=command)
 
     # Refuses what cannot be measured before anything is looked up or measured.
     plan = program.output("run", "--dry-run", *arguments[1:])
