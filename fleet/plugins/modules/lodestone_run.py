@@ -268,16 +268,29 @@ def earlier(program: Lodestone, arguments: list[str], plan: str, max_age: str | 
 
 def figures(run: dict, metrics: list[str]) -> list[dict]:
     scores = [
-        {"target": finding["subject"]["target"], "step": None, "operation": None, "figure": "score"}
-        | {"value": evidence["value"], "unit": evidence["unit"], "interval": None}
+        {
+            "target": finding["subject"]["target"],
+            "step": None,
+            "operation": None,
+            "figure": "score",
+            "value": evidence["value"],
+            "unit": evidence["unit"],
+            "interval": None,
+        }
         for finding in run["findings"]
         for evidence in finding["evidence"]
         if evidence["what"] == "score"
     ]
     return scores + [
-        {key: measurement[key] for key in ("target", "step", "operation", "unit")}
-        | {"figure": measurement["metric"], "value": measurement["estimate"]}
-        | {"interval": None if measurement["low"] is None else [measurement["low"], measurement["high"]]}
+        {
+            "target": measurement["target"],
+            "step": measurement["step"],
+            "operation": measurement["operation"],
+            "figure": measurement["metric"],
+            "value": measurement["estimate"],
+            "unit": measurement["unit"],
+            "interval": None if measurement["low"] is None else [measurement["low"], measurement["high"]],
+        }
         for measurement in run["measurements"]
         if measurement["metric"] in metrics
     ]
