@@ -2,6 +2,7 @@
 path. They are killed, frozen, cut off and full; what they had measured is kept, the others go on, and nothing is left on them."""
 
 import json
+import re
 
 from machine import Disk
 
@@ -156,4 +157,113 @@ def full(lab):
         lab.equal("nothing but what was there is left", left(machine), ["fill"])
 
 
-TESTS = [by_ssh, lost, full]
+TOGETHER = (
+    "lodestone run --together pi:/srv nas:/srv --rw randread --bs 4k --size 8M --ramp 0s --settle 0s --no-report --json "
+    "--store /tmp/store --allow-unsafe-directory "
+)
+# What the kernel hands to the two disks, on its own clock.
+TRACE = """
+[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing
+cd /sys/kernel/tracing
+echo 16384 >buffer_size_kb
+echo mono >trace_clock
+echo 'rwbs ~ "R*"' >events/block/block_rq_issue/filter
+echo 1 >events/block/block_rq_issue/enable
+"""
+ISSUED = re.compile(r" (\d+)\.(\d{6}): block_rq_issue: (\d+,\d+) ")
+# Repeats are farther apart than their operations.
+APART = 0.06
+# From the moment at which a worker knows that it has begun to that at which the kernel hands its operation to the disk.
+ISSUE = 0.0005
+
+
+def first_reads(machine, name, repeats):
+    """When each repeat of a machine handed its first operation to the disk, in seconds of the kernel's clock. What was read before
+    the first of them is left out."""
+    device = machine.sh(f"lsblk -n -o MAJ:MIN {machine.disk(name)}").strip().replace(":", ",")
+    issued = ISSUED.findall(machine.sh("cat /sys/kernel/tracing/trace"))
+    times = [int(seconds) + int(part) / 1e6 for seconds, part, of in issued if of == device]
+    return [time for before, time in zip([0.0, *times], times) if time - before > APART][-repeats:]
+
+
+def begun(machine):
+    """The starts of each repeat as the log has them: for each client the moment and its bound, in seconds."""
+    log = machine.sh("busybox zcat /tmp/store/runs/*.gz")
+    ends = [json.loads(line) for line in log.splitlines() if '"repeat_finished"' in line]
+    return [[(part["began_ns"] / 1e9, part["within_ns"] / 1e9) for part in end["clients"]] for end in ends]
+
+
+def starts(lab):
+    """The clients begin at one moment, and how far apart they began is known within the bound that is stated: the kernel's own clock
+    says when each disk had its first operation."""
+    with lab_machine(lab) as machine:
+        servers(machine)
+        for delay, rounds in ((None, 60), ((20, 5), 40)):
+            if delay:
+                down, up = delay
+                machine.sh(f"tc qdisc add dev nas root netem delay {down}ms; ip netns exec nas tc qdisc add dev eth0 root netem delay {up}ms")
+            how = f"{delay[0]} ms there and {delay[1]} ms back" if delay else "by the bridge"
+            machine.sh("rm -rf /tmp/store")
+            # Traced from here on: the files are made with writes.
+            machine.sh(f"{TRACE} echo >trace")
+            # An operation each 20 ms.
+            result = machine.run(f"{TOGETHER} --rounds {rounds} --runtime 100ms --rate-iops 50 --engine psync --telemetry off")
+            lab.equal(f"{how}: the run succeeds", result.code, 0, result.err)
+            logged = begun(machine)
+            pi, nas = (first_reads(machine, name, rounds) for name in NAMES)
+            lab.equal(f"{how}: the kernel saw every repeat begin", [len(pi), len(nas), len(logged)], [rounds] * 3)
+            skews, wrong = [], []
+            for here, there, ((a, a_bound), (b, b_bound)) in zip(pi, nas, logged):
+                skews.append(abs(a - b))
+                error = abs((a - b) - (here - there))
+                if error > a_bound + b_bound + ISSUE:
+                    wrong.append((error, a_bound + b_bound))
+            skews.sort()
+            median = skews[len(skews) // 2]
+            lab.equal(f"{how}: the bound holds the truth in {rounds} of {rounds} starts", wrong, [])
+            lab.check(f"{how}: the clients begin within {1e3 * median:.3f} ms of each other (median)", bool(delay) or median < 0.0005, skews)
+            lab.equal(f"{how}: nothing is left on either", left(machine), [])
+
+
+# An NFS server on the machine that both machines are connected to.
+NFS = """
+modprobe -a nfsd nfsv4
+mkdir -p /export /proc/fs/nfsd /var/lib/nfs
+mount -t tmpfs tmpfs /export
+chmod 755 /export
+[ -e /proc/fs/nfsd/threads ] || mount -t nfsd nfsd /proc/fs/nfsd
+touch /etc/exports /var/lib/nfs/etab /var/lib/nfs/rmtab
+rpc.mountd -N 3 -N 2
+rpc.nfsd -N 3 -V 4.2 8
+exportfs -o rw,no_root_squash,insecure,fsid=78 10.78.0.0/24:/export
+"""
+MOUNT = "{inside} sh -c 'mkdir -p /tmp/{name}; mount -t nfs4 -o nosharecache 10.78.0.254:/export /mnt'"
+
+
+def shared(lab):
+    """Several clients work together on one NFS server: what they do together, how it grows with their number, and how they share it."""
+    with lab_machine(lab) as machine:
+        servers(machine)
+        machine.sh(NFS)
+        for name in NAMES:
+            machine.sh(MOUNT.format(inside=INSIDE.format(name=name), name=name))
+        command = (
+            "lodestone run --together --clients 1,2 pi:/mnt nas:/mnt --only seq-write,rand-read --size 32M --budget 40s "
+            "--settle 0s --no-report --store /tmp/store --allow-unsafe-directory"
+        )
+        result = machine.run(command)
+        lab.equal("the run succeeds", result.code, 0, result.err)
+        print(result.out)
+        for words in ("1 client", "2 clients", "How 2 clients share the work", "began within", "highest throughput|grows up to"):
+            lab.check(f"the answer has `{words}`", any(word in result.out for word in words.split("|")), result.out)
+        run = json.loads(machine.sh("lodestone export last --store /tmp/store"))
+        clients = run["clients"]
+        for curve in clients["curves"]:
+            lab.equal(f"{curve['step']} has a figure for each number of clients", [count for count, _ in curve["points"]], [1, 2])
+        for shares in clients["shares"]:
+            hosts = [client["host"] for client in shares["clients"]]
+            lab.equal(f"{shares['step']}, {shares['target']}: each contributes", hosts, list(NAMES[: len(hosts)]))
+        lab.equal("nothing is left on the server", machine.sh("ls -A /export"), "")
+
+
+TESTS = [by_ssh, lost, full, starts, shared]

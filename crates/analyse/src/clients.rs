@@ -83,6 +83,8 @@ pub struct Curve {
     pub points: Vec<(u32, String, f64)>,
     /// Where it stops to grow.
     pub knee: Knee,
+    /// What the most clients have of the highest throughput, 0 to 1, if that is less than [`ENOUGH`] by its 95 % interval.
+    pub falls_to: Option<f64>,
 }
 
 /// The fewest clients that have [`ENOUGH`] of the highest throughput, by the 95 % intervals of the ratios, each for itself.
@@ -191,33 +193,36 @@ fn curve(
     };
     let points: Vec<(u32, String, f64)> = targets.iter().filter_map(point).collect();
     let best = points.iter().max_by(|a, b| a.2.total_cmp(&b.2)).filter(|_| points.len() > 1)?;
-    // How many times as much the best has, with the limits of that.
-    let gain = |of: &str| {
-        let pair = pairs.iter().find(|c| {
-            (c.step.as_str(), c.operation, c.metric) == (&step.id, operation, metric)
-                && (c.target.as_str(), c.baseline.as_str()) == (&best.1, of)
-        });
-        pair.and_then(|pair| pair.ratio.interval)
+    let ratio = |of: &str, to: &str| {
+        let mut of_figure = pairs
+            .iter()
+            .filter(|c| (c.step.as_str(), c.operation, c.metric) == (&step.id, operation, metric));
+        of_figure.find(|c| (c.target.as_str(), c.baseline.as_str()) == (of, to)).map(|c| c.ratio)
     };
-    let mut open = None;
-    let mut knee = None;
-    for (count, name, _) in points.iter().take_while(|(count, ..)| *count < best.0) {
-        match gain(name) {
-            Some((low, _)) if low > 1.0 / ENOUGH => {}
-            Some((_, high)) if high <= 1.0 / ENOUGH => {
-                knee = Some(*count);
-                break;
-            }
-            _ => open = open.or(Some(*count)),
-        }
-    }
-    let most = points.iter().map(|(count, ..)| *count).max()?;
-    let knee = match (open, knee.unwrap_or(best.0)) {
-        (Some(from), to) => Knee::Between(from, to),
-        (None, at) if at == most => Knee::Beyond(at),
-        (None, at) => Knee::At(at),
+    // How many times as much one has as another, with the limits of that.
+    let limits = |of: &str, to: &str| match ratio(of, to) {
+        Some(known) => known.interval,
+        None => ratio(to, of)?.interval.map(|(low, high)| (1.0 / high, 1.0 / low)),
     };
-    Some(Curve { step: step.id.clone(), operation, metric, points, knee })
+    let others = |name: &str| points.iter().filter(move |(_, other, _)| *other != name).collect::<Vec<_>>();
+    let is_short = |name: &str| {
+        let others = others(name);
+        others.iter().any(|(_, other, _)| limits(other, name).is_some_and(|(low, _)| low > 1.0 / ENOUGH))
+    };
+    let has_enough = |name: &str| {
+        let others = others(name);
+        others.iter().all(|(_, other, _)| limits(other, name).is_some_and(|(_, high)| high <= 1.0 / ENOUGH))
+    };
+    let (most, _, last) = points.last()?;
+    let from = points.iter().find(|(_, name, _)| !is_short(name)).map_or(*most, |(count, ..)| *count);
+    let to = points.iter().find(|(_, name, _)| has_enough(name)).map_or(*most, |(count, ..)| *count);
+    let knee = match (from, to) {
+        (from, to) if from < to => Knee::Between(from, to),
+        (_, at) if at == *most => Knee::Beyond(at),
+        (_, at) => Knee::At(at),
+    };
+    let falls_to = is_short(&points.last()?.1).then(|| last / best.2);
+    Some(Curve { step: step.id.clone(), operation, metric, points, knee, falls_to })
 }
 
 #[cfg(test)]
@@ -275,6 +280,9 @@ mod tests {
         assert_eq!(knee(&[(2, 1.0), (4, 1.9), (8, 3.0)]), Knee::Beyond(8));
         assert_eq!(knee(&[(2, 1.0), (4, 1.05), (8, 0.8)]), Knee::At(2));
         assert_eq!(knee(&[(2, 1.0), (4, 2.0), (8, 1.0)]), Knee::At(4));
+        let falls_to = |speeds: &[(u32, f64)]| of(&made(speeds, 0.5)).curves[0].falls_to;
+        assert!((falls_to(&[(2, 1.0), (4, 2.0), (8, 1.0)]).unwrap() - 0.5).abs() < 0.01);
+        assert_eq!(falls_to(&[(2, 1.0), (4, 2.0), (8, 1.9)]), None);
         // Around the limit the noise of the repeats does not tell.
         let mut noisy = made(&[(2, 1.0), (4, 1.1)], 0.5);
         for (number, repeat) in

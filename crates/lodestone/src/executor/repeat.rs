@@ -1,12 +1,13 @@
 //! One repeat: opens the files, brings the cache into its state, works, and reads the counters before and after.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
 use engine::{IoTarget, Outcome, Task, cache};
 use host::testfiles::{PrivateDirectory, TestFileError};
-use host::{difference, snapshot};
+use host::{Counters, difference, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, ClientPart, EngineChoice, EngineKind, Event, FailureKind,
     IntegrityCheck, Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome,
@@ -191,15 +192,15 @@ fn measured(
     let (repeat, direct) = (task.repeat, task.workload.direct);
     let cache = cache_state(&task.target, &task.workload, direct, set.get());
     local.sample_telemetry();
-    let (before, began_ns) = (snapshot(&local.roots, &target.stack), local.recorder.at_ns());
-    let outcome = match &scratch {
-        None => work(local, step, &target.name, task)?,
+    let begun = (snapshot(&local.roots, &target.stack), local.recorder.at_ns());
+    let (outcome, (before, began_ns)) = match &scratch {
+        None => work(local, step, target, task, begun)?,
         Some(scratch) => {
             let work = ForeignWork { step, state, set: set.get(), on_target: private.as_ref(), scratch };
             let outcome = foreign::work(local, &work, &task);
             // The task holds the files open.
             drop(task);
-            outcome
+            (outcome, begun)
         }
     };
     // The counters of processors and process are read at once; cached data have yet to reach the devices.
@@ -348,13 +349,33 @@ fn task(
     }
 }
 
-/// Runs a task and records its intervals.
-fn work(local: &mut Local<'_>, step: &Step, target: &str, task: Task) -> Result<Outcome, RigError> {
+/// The counters at a moment of the run.
+type Begun = (Counters, u64);
+
+/// Runs a task and records its intervals. Returns the counters with which it began: behind a barrier, where the wait for others is no
+/// part of it, those of the moment at which it was passed.
+fn work(
+    local: &mut Local<'_>,
+    step: &Step,
+    target: &Target,
+    task: Task,
+    begun: Begun,
+) -> Result<(Outcome, Begun), RigError> {
     let (interrupt, barrier) = (Arc::clone(&local.interrupt), local.barrier.take());
+    let (roots, origin, passed) = (local.roots.clone(), local.recorder.origin(), Cell::new(begun));
+    let counting = barrier.as_deref().map(|barrier| {
+        || {
+            let start = barrier()?;
+            passed.set((snapshot(&roots, &target.stack), origin.elapsed().as_nanos() as u64));
+            Some(start)
+        }
+    });
+    let counting = counting.as_ref().map(|counting| counting as &engine::Barrier<'_>);
     let mut emit = |interval| local.emit(Event::Interval(interval));
-    let outcome = engine::run_at(task, &interrupt, barrier.as_deref(), &mut emit);
+    let outcome = engine::run_at(task, &interrupt, counting, &mut emit);
     local.barrier = barrier;
-    outcome.map_err(|source| RigError::Engine { step: step.id.clone(), target: target.to_owned(), source })
+    let broken = |source| RigError::Engine { step: step.id.clone(), target: target.name.clone(), source };
+    Ok((outcome.map_err(broken)?, passed.into_inner()))
 }
 
 /// Brings the page cache into the workload's state and returns the result; `None` if it is bypassed or there is nothing

@@ -35,6 +35,8 @@ const DOES_NOT_RUN: i32 = 126;
 const SLOWEST: u64 = 100_000;
 /// What it did that says something else.
 const FOREIGN: &str = "it sent something other than Lodestone's protocol";
+/// For how long an agent may say nothing of a repeat, besides what is planned: longer than an engine waits for an operation.
+const LONGEST_QUIET: Duration = Duration::from_secs(25 * 60);
 /// How long an agent may take to stop once it is told to, and its connection to end.
 const STOPPING: Duration = Duration::from_millis(1500);
 
@@ -59,6 +61,8 @@ pub(crate) struct Remote {
     has_ended: bool,
     /// The repeat that was ordered, with its step, and whether it has begun.
     ordered: Option<(u32, String, bool)>,
+    /// When it last said something of that repeat, and for how long it may say nothing.
+    quiet: (Instant, Duration),
     /// When it was told to stop.
     stopped: Option<Instant>,
 }
@@ -293,6 +297,7 @@ impl Remote {
             gone: None,
             has_ended: false,
             ordered: None,
+            quiet: (now, Duration::ZERO),
             stopped: None,
         };
         match remote.greet(words, program, is_stopped) {
@@ -459,7 +464,10 @@ impl Remote {
 
     /// Expects the events of this repeat and of no other.
     pub fn order(&mut self, order: &Order, plan: &Plan) {
-        self.ordered = Some((order.repeat, plan.steps[order.step].id.clone(), false));
+        let step = &plan.steps[order.step];
+        self.ordered = Some((order.repeat, step.id.clone(), false));
+        let planned = step.ramp_ns + step.stop.time_ns.unwrap_or(0) + 2 * step.interval_ns;
+        self.quiet = (Instant::now(), LONGEST_QUIET + Duration::from_nanos(planned));
         self.send(&Request::Repeat(order.clone()));
     }
 
@@ -515,6 +523,9 @@ impl Remote {
             self.lose("it did not stop in time".to_owned());
         } else if locked(&self.state).heard.elapsed() > SILENCE {
             self.lose("nothing is heard from it any more".to_owned());
+        } else if self.ordered.is_some() && self.quiet.0.elapsed() > self.quiet.1 {
+            let minutes = self.quiet.1.as_secs() / 60;
+            self.lose(format!("it has said nothing of its repeat for {minutes} minutes"));
         }
     }
 
@@ -527,6 +538,9 @@ impl Remote {
                 continue;
             }
             self.clock.translate(origin, &mut event);
+            if !matches!(event, Event::Reading(_)) {
+                self.quiet.0 = Instant::now();
+            }
             take(event);
         }
     }

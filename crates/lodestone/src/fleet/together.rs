@@ -16,7 +16,7 @@ use super::protocol::{Reply, Request};
 use super::remote::Remote;
 
 /// How far ahead the moment lies at which all begin, besides what the way to them takes, and more for each of them.
-const LEAD: Duration = Duration::from_millis(2);
+const LEAD: Duration = Duration::from_millis(5);
 const LEAD_EACH: Duration = Duration::from_micros(50);
 
 /// What one client has said of a repeat; its times are those of the run's clock.

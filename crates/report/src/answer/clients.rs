@@ -1,11 +1,11 @@
 //! Clients that work together on one storage: how it scales with their number, how evenly they share it, and how exactly they
 //! began at one moment.
 
-use analyse::{ClientShare, Clients, Curve, ENOUGH, Knee, Shares, Starts};
+use analyse::{ClientShare, Clients, Curve, ENOUGH, Knee, Shares, Starts, headline_operations};
 use model::{Operation, Step};
 
-use crate::answer::LONGEST_NAME;
 use crate::answer::decided::times;
+use crate::answer::{LONGEST_NAME, TOLD};
 use crate::document::{Align, Cell, Column, Section, Table};
 use crate::figures::{display_ns, display_percent, display_ratio};
 use crate::frame::Frame;
@@ -24,7 +24,9 @@ pub(crate) fn client_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut knees: Vec<(Knee, Vec<&Curve>)> = Vec::new();
     for curve in &clients.curves {
-        match knees.iter_mut().find(|(knee, _)| *knee == curve.knee) {
+        let is_alike =
+            |other: &Curve| (other.knee, other.falls_to.is_some()) == (curve.knee, curve.falls_to.is_some());
+        match knees.iter_mut().find(|(_, curves)| is_alike(curves[0])) {
             Some((_, alike)) => alike.push(curve),
             None => knees.push((curve.knee, vec![curve])),
         }
@@ -46,14 +48,16 @@ pub(crate) fn client_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
 fn together(analysed: &AnalysedRun<'_>) -> Option<String> {
     let frame = Frame::of_run(analysed.run, analysed.analysis, analysed.view);
     let target = analysed.run.started.targets.first()?;
-    let rows = frame.rows();
-    let figure = |row: &crate::frame::FigureRow<'_>| {
-        let (cell, _) = row.cells.first().filter(|(cell, _)| !cell.text.is_empty())?;
-        Some(format!("{} at {}", cell.text, row.name.to_lowercase()))
+    let of = |step: &Step, operation: Operation| {
+        let figure = frame.step(step).headline(&target.name, operation).text;
+        (!figure.is_empty()).then(|| format!("{figure} at {}", figure_words(step, operation)))
     };
-    let figures: Vec<String> = rows.iter().filter_map(figure).take(3).collect();
-    (!figures.is_empty())
-        .then(|| format!("{} together do {}.", short(&target.name, LONGEST_NAME), listed(&figures)))
+    let steps = analysed.run.started.plan.steps.iter();
+    let all =
+        steps.flat_map(|step| headline_operations(step).into_iter().map(move |operation| (step, operation)));
+    let figures: Vec<String> = all.filter_map(|(step, operation)| of(step, operation)).take(TOLD).collect();
+    let name = short(&target.name, LONGEST_NAME);
+    (!figures.is_empty()).then(|| format!("{name} together do {}.", listed(&figures)))
 }
 
 fn knee_sentence(knee: Knee, curves: &[&Curve], figures: &[String]) -> String {
@@ -80,8 +84,15 @@ fn knee_sentence(knee: Knee, curves: &[&Curve], figures: &[String]) -> String {
         }
         Knee::At(count) => {
             let have = if count == 1 { "has" } else { "have" };
+            let least = curves.iter().filter_map(|curve| curve.falls_to).fold(f64::INFINITY, f64::min);
+            let more = match curves[0].points.last() {
+                Some((most, ..)) if least < 1.0 => {
+                    format!("{} have {}", count_words(*most), down_to(least, curves.len()))
+                }
+                _ => "more gain little".to_owned(),
+            };
             format!(
-                "At {figures} {} {have} {most} or more of the highest throughput; more gain little.",
+                "At {figures} {} {have} {most} or more of the highest throughput; {more}.",
                 count_words(count)
             )
         }
@@ -89,6 +100,12 @@ fn knee_sentence(knee: Knee, curves: &[&Curve], figures: &[String]) -> String {
             "At {figures} {most} of the highest throughput takes {from} to {to} clients; how many is undecided."
         ),
     }
+}
+
+/// What is left of the highest throughput, in one figure or in the worst of several.
+fn down_to(share: f64, figures: usize) -> String {
+    let share = display_percent(share);
+    if figures == 1 { format!("only {share} of it") } else { format!("less, down to {share} of it") }
 }
 
 /// How many times the throughput of the fewest clients the most have.
