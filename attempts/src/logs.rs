@@ -43,9 +43,14 @@ fn analysed(run: &Run) -> Analysis {
     analyse(run, &run.started.baseline, Estimator::default(), Units::Decimal)
 }
 
+fn view(run: &Run) -> RunView {
+    let baseline = run.started.baseline.clone();
+    RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC, details: true }
+}
+
 /// The JSON export of a run.
 fn figures(run: &Run) -> String {
-    report::json::pretty(&report::json::run_export(run, &analysed(run)))
+    report::json::pretty(&report::json::run_export(&AnalysedRun::new(run, &analysed(run), &view(run))))
 }
 
 /// The oracle of all logs: whatever is damaged, the rest is folded, analysed and written in every form.
@@ -64,14 +69,13 @@ pub(crate) fn read(bytes: &[u8]) -> Verdict {
     }
     run.started.targets.iter().for_each(|target| drop(target.stack_line()));
     let analysis = analysed(&run);
-    let baseline = run.started.baseline.clone();
-    let view = RunView { units: Units::Decimal, baseline, time_zone: jiff::tz::TimeZone::UTC, details: true };
+    let view = view(&run);
     let document = report::run_document(&run, &analysis, &view);
     drop(report::text(&document, TextStyle { width: 80, color: true }));
     drop(report::markdown(&document));
     drop(report::csv(&run, &analysis.measurements));
     drop(report::offsets_csv(&run));
     drop(report::run_page(&AnalysedRun::new(&run, &analysis, &view)));
-    drop(report::json::pretty(&report::json::run_export(&run, &analysis)));
+    drop(report::json::pretty(&report::json::run_export(&AnalysedRun::new(&run, &analysis, &view))));
     Ok(if is_whole { "whole" } else { "accepted with damage" })
 }

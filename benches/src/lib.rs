@@ -5,6 +5,7 @@ pub mod all;
 pub mod bias;
 pub mod certainty;
 pub mod claims;
+pub mod clients;
 pub mod contenders;
 pub mod drive;
 pub mod features;

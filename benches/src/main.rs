@@ -11,6 +11,7 @@ use benches::certainty::command::{CertaintyArgs, certainty};
 use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
 use benches::claims::{FindingsArgs, findings};
+use benches::clients::clients;
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
@@ -69,6 +70,8 @@ enum Command {
     Log(LogArgs),
     /// What an agent costs: a directory through one and without, and a run with many
     Machines(MachinesArgs),
+    /// Clients that work together, beside fio's clients and servers
+    Clients(Setting),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
     /// What findings claim of noisy runs whose truth is known, by simulation
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
         Command::Turns(setting) => turns(&setting),
         Command::Log(args) => log(&args),
         Command::Machines(args) => machines(&args),
+        Command::Clients(setting) => clients(&setting),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Findings(args) => Ok(findings(&args)),
         Command::Kinds(args) => Ok(kinds(&args)),

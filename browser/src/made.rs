@@ -1,6 +1,7 @@
 //! Runs that nobody measured: a memory card, a disk on USB and an NVMe drive as simple laws with seeded chance. They
 //! give every picture its data, and what it must show is known.
 
+mod clients;
 mod positions;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use model::{
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+pub use clients::clients;
 pub use positions::positions;
 
 const SECOND: u64 = 1_000_000_000;
@@ -75,9 +77,9 @@ const LAWS: [Law; 3] = [
     },
 ];
 
-/// All synthetic runs: a quick one, queue depths, block sizes, mixed and offered loads, places.
+/// All synthetic runs: a quick one, queue depths, block sizes, mixed and offered loads, places, clients.
 pub fn runs() -> Vec<Run> {
-    vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions(), filesystems()]
+    vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions(), filesystems(), clients()]
 }
 
 /// Three filesystems on two devices at two block sizes, as another program printed them: one figure each.

@@ -299,12 +299,10 @@ def figures(run: dict, metrics: list[str]) -> list[dict]:
 def result(program: Lodestone, run: dict, metrics: list[str]) -> dict:
     identifier = run["run"]["id"]
     log = next(entry["log"] for entry in program.runs(None) if entry["id"] == identifier)
-    # The answer is in the text only.
-    code, text, _error = program.call("show", identifier)
     return {
         "run_id": identifier,
         "log": os.path.join(program.store, "runs", log),
-        "answer": "" if code else text.split("\n\n")[0],
+        "answer": "\n".join(run["answer"]),
         "figures": figures(run, metrics),
         "started": run["run"]["started"],
         "seconds": run["run"]["seconds"],

@@ -22,7 +22,10 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
         Rounds::Fixed(rounds) => {
             let budget = plan.budget_ns.map(|ns| format!(", at most {}", ShortDuration(ns)));
             let budget = budget.unwrap_or_default();
-            format!("{rounds} rounds of about {seconds:.0} s, plus the layout of the test files{budget}\n")
+            let rounds = if rounds == 1 { "one round".to_owned() } else { format!("{rounds} rounds") };
+            let about =
+                if seconds < 0.95 { "less than a second".to_owned() } else { format!("about {seconds:.0} s") };
+            format!("{rounds} of {about}, plus the layout of the test files{budget}\n")
         }
         Rounds::Auto { budget_ns, precision_ppm } => format!(
             "rounds of {seconds:.0} s at most, each step until {} is within ± {} %, at most {} including the layout of the test files\n",

@@ -118,7 +118,9 @@ fn text(
         Format::Influx => report::influx(run, measurements),
         Format::Prometheus => report::prometheus(run, measurements),
         Format::Md => report::markdown(&report::run_document(run, analysis, view)),
-        Format::Json | Format::Svg | Format::Png => json::pretty(&json::run_export(run, analysis)),
+        Format::Json | Format::Svg | Format::Png => {
+            json::pretty(&json::run_export(&AnalysedRun::new(run, analysis, view)))
+        }
     })
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use analyse::{Analysis, Pairing, Series, analyse, telemetry};
 use model::{Note, Run, Severity};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
-use report::{RunView, TerminalText, json};
+use report::{AnalysedRun, RunView, TerminalText, json};
 
 use super::layouts::{in_one_table, laid_out};
 use super::pairs::{all_pairs, print_pairs};
@@ -147,7 +147,8 @@ pub fn show(cli: &Cli, args: &ShowArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if args.json {
-        output::print(json::pretty(&json::run_export(run, &analysis)))?;
+        let view = view(cli, Some(run), &baseline);
+        output::print(json::pretty(&json::run_export(&AnalysedRun::new(run, &analysis, &view))))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(table) = laid_out(cli, &[(run, &analysis)], &args.layout)? {

@@ -278,7 +278,9 @@ fn finish(
     let run = recorder.run();
     let analysis = analyse(run, baseline, estimator(args.summary), units(cli, Some(run)));
     if args.json {
-        output::print(report::json::pretty(&report::json::run_export(run, &analysis)))?;
+        let view = view(cli, Some(run), baseline);
+        let export = report::json::run_export(&AnalysedRun::new(run, &analysis, &view));
+        output::print(report::json::pretty(&export))?;
     } else {
         output::print(shown(cli, run, &analysis, baseline, args.details))?;
         if recorder.log_location().trouble().is_none() {

@@ -139,15 +139,19 @@ fn an_agent_ends_with_its_run() {
 
 #[test]
 fn ctrl_c_ends_all_machines() {
-    let machines = Machines::with(KNOWN);
-    let mut running = Running::start(&mut machines.command(&["--rounds", "1000", "--runtime", "100s"]));
-    let agent = machines.agent(&mut running);
-    running.until_printed("laid out on a");
-    running.press();
-    let output = running.output();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    until_dead(agent);
-    machines.are_clean();
+    for together in [None, Some("--together")] {
+        let machines = Machines::with(KNOWN);
+        let options = ["--rounds", "1000", "--runtime", "100s"];
+        let options: Vec<&str> = options.into_iter().chain(together).collect();
+        let mut running = Running::start(&mut machines.command(&options));
+        let agent = machines.agent(&mut running);
+        running.until_printed("laid out on a");
+        running.press();
+        let output = running.output();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        until_dead(agent);
+        machines.are_clean();
+    }
 }
 
 #[test]

@@ -113,6 +113,10 @@ fn machine_words(host: &Host, view: &RunView) -> String {
 
 fn target_line(run: &Run, target: &Target, view: &RunView) -> String {
     let mut line = format!("{} ({})", target.path.display(), target.stack_line());
+    let clients: Vec<&str> = target.clients.iter().map(|client| run.started.machine_name(*client)).collect();
+    if !clients.is_empty() {
+        line.push_str(&format!(" of {}", clients.join(", ")));
+    }
     target.labels.iter().for_each(|(key, value)| line.push_str(&format!(", {key} {value}")));
     let layouts: Vec<_> = run.layouts.iter().filter(|l| l.target == target.name).collect();
     let bytes: u64 = layouts.iter().map(|l| l.bytes).sum();

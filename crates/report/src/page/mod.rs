@@ -347,7 +347,7 @@ fn repeat(analysed: &AnalysedRun<'_>, level: u8, id: &str) -> Markup {
 
 /// The run's data with the buttons that download them.
 fn data(analysed: &AnalysedRun<'_>, id: &str) -> Markup {
-    let json = run_export(analysed.run, analysed.analysis);
+    let json = run_export(analysed);
     let csv = crate::csv(analysed.run, &analysed.analysis.measurements);
     let data = harmless_json(&serde_json::json!({ "json": json, "csv": csv }).to_string());
     let name = safe_id(&analysed.run.started.id);

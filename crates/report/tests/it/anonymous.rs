@@ -176,7 +176,7 @@ fn forms(run: &Run) -> Vec<(String, String)> {
     let document = report::run_document(run, &analysis, &view);
     let mut forms = vec![
         ("the run itself", format!("{run:?}")),
-        ("json", report::json::pretty(&report::json::run_export(run, &analysis))),
+        ("json", report::json::pretty(&report::json::run_export(&AnalysedRun::new(run, &analysis, &view)))),
         ("csv", report::csv(run, figures)),
         ("markdown", report::markdown(&document)),
         ("text", report::text(&document, TextStyle { width: 200, color: false }).to_string()),

@@ -252,7 +252,9 @@ fn the_cost_of_encryption_comes_first_and_has_a_table() {
     assert_eq!(picture.title, "What LUKS changes");
     assert!(picture.wide.contains("hdd, 4 KiB write: 100 → 60.2 MB/s, −40 % (−4"), "{}", picture.wide);
     assert_eq!(picture.wide.matches("class=\"ring neutral\"").count(), 4, "a ring for each figure");
-    let json = serde_json::to_value(report::json::run_export(&run, &analysis)).unwrap();
+    let export = report::json::run_export(&AnalysedRun::new(&run, &analysis, &view));
+    let json = serde_json::to_value(export).unwrap();
+    assert_eq!(json["answer"][0], document.answer[0].as_str());
     let cost = &json["costs"][0];
     assert_eq!((&cost["of"], &cost["on"]["device"]), (&"LUKS".into(), &"hdd".into()), "{cost}");
     assert_eq!(cost["comparisons"].as_array().unwrap().len(), 2);

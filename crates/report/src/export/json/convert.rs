@@ -1,8 +1,8 @@
 //! From runs and analyses to the types of the export format.
 
 use analyse::{
-    Analysis, ClientShare, Clients, Cost, Curve, Difference, HourFigure, HoursVerdict, Knee,
-    RepeatDiagnostics, Shares, Starts, Summary, TargetByHour, differences,
+    ClientShare, Clients, Cost, Curve, Difference, HourFigure, HoursVerdict, Knee, RepeatDiagnostics, Shares,
+    Starts, Summary, TargetByHour, differences, headline,
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
@@ -11,13 +11,16 @@ use model::{
 use serde::Serialize;
 
 use super::schema::*;
-use crate::view::ComparedRuns;
+use crate::answer::answers;
+use crate::view::{AnalysedRun, ComparedRuns};
 
 /// Everything about a run.
-pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
+pub fn run_export(analysed: &AnalysedRun<'_>) -> RunExport {
+    let AnalysedRun { run, analysis, .. } = *analysed;
     let started = &run.started;
     RunExport {
         schema: SCHEMA,
+        answer: answers(analysed),
         run: run_facts(run),
         targets: started.targets.iter().map(|t| target_facts(run, t)).collect(),
         steps: started
@@ -35,7 +38,11 @@ pub fn run_export(run: &Run, analysis: &Analysis) -> RunExport {
             .measurements
             .iter()
             .zip(&analysis.diagnostics)
-            .map(|(m, diagnostics)| measurement_facts(m, diagnostics.as_ref()))
+            .map(|(m, diagnostics)| MeasurementFacts {
+                is_headline: started.plan.step(&m.step).and_then(|s| headline(s, m.operation))
+                    == Some(m.metric),
+                ..measurement_facts(m, diagnostics.as_ref())
+            })
             .collect(),
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
@@ -244,6 +251,7 @@ fn measurement_facts(m: &Measurement, diagnostics: Option<&RepeatDiagnostics>) -
         metric: m.metric.name().to_owned(),
         unit: m.metric.unit().to_owned(),
         method: m.method.to_owned(),
+        is_headline: false,
         values: m.values.iter().map(|(_, v)| *v).collect(),
         rounds: m.values.iter().map(|(r, _)| *r).collect(),
         modes: diagnostics.and_then(|l| l.modes.as_ref()).map(|modes| [modes.low_mean, modes.high_mean]),

@@ -12,6 +12,8 @@ pub const SCHEMA: &str = "lodestone.run.v1";
 pub struct RunExport {
     /// Name and version of this format: `lodestone.run.v1`.
     pub schema: &'static str,
+    /// The answer, in sentences.
+    pub answer: Vec<String>,
     /// The run.
     pub run: RunFacts,
     /// What was measured.
@@ -250,6 +252,8 @@ pub struct MeasurementFacts {
     pub unit: String,
     /// The rule that made the estimate.
     pub method: String,
+    /// It is the figure by which the operation is judged in this step.
+    pub is_headline: bool,
     /// One value per good repeat, in order.
     pub values: Vec<f64>,
     /// The rounds of these values.
