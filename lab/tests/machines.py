@@ -3,6 +3,7 @@ path. They are killed, frozen, cut off and full; what they had measured is kept,
 
 import json
 import re
+import statistics
 
 from machine import Disk
 
@@ -214,14 +215,15 @@ def starts(lab):
             lab.equal(f"{how}: the kernel saw every repeat begin", [len(pi), len(nas), len(logged)], [rounds] * 3)
             skews, wrong = [], []
             for here, there, ((a, a_bound), (b, b_bound)) in zip(pi, nas, logged):
-                skews.append(abs(a - b))
+                skews.append(abs(here - there))
                 error = abs((a - b) - (here - there))
                 if error > a_bound + b_bound + ISSUE:
                     wrong.append((error, a_bound + b_bound))
-            skews.sort()
-            median = skews[len(skews) // 2]
+            median, most = statistics.median(skews), max(skews)
             lab.equal(f"{how}: the bound holds the truth in {rounds} of {rounds} starts", wrong, [])
-            lab.check(f"{how}: the clients begin within {1e3 * median:.3f} ms of each other (median)", bool(delay) or median < 0.0005, skews)
+            told = f"{how}: by the kernel, the clients begin within {1e3 * median:.3f} ms of each other (median; at most {1e3 * most:.1f})"
+            # Half of the difference between the ways there and back cannot be known.
+            lab.check(told, median < (0.010 if delay else 0.0005), skews)
             lab.equal(f"{how}: nothing is left on either", left(machine), [])
 
 

@@ -13,7 +13,9 @@ const WITHIN_NS: u64 = 180_000;
 /// How many times the throughput of one client so many have, in a step: the link is full, or the server is, or it is beyond its best.
 fn gain(step: &str, clients: f64) -> f64 {
     match step {
-        "seq-read" | "seq-write" => clients.min(1.6),
+        "seq-read" => clients.min(1.6),
+        "seq-write" => clients.min(1.25),
+        "mixed" => clients * 1.7 / (0.7 + clients),
         "rand-read-d1" => clients * 10.0 / (9.0 + clients),
         "rand-write-d32" => [1.0, 1.5, 1.4, 0.9][clients.log2() as usize],
         _ => clients * 3.0 / (2.0 + clients),

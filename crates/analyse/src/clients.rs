@@ -133,15 +133,15 @@ fn shares(run: &Run, step: &Step, operation: Operation, target: &Target) -> Opti
             client.operations.get(&operation).into_iter().for_each(|stats| total.merge(stats));
         }
     }
-    let count: u64 = totals.values().map(|stats| stats.count).sum();
-    if count == 0 || seconds <= 0.0 {
+    let count: f64 = totals.values().map(|stats| stats.count as f64).sum();
+    if count <= 0.0 || seconds <= 0.0 {
         return None;
     }
     let client = |(host, stats): (&u32, &OperationStats)| ClientShare {
         host: *host,
         iops: stats.count as f64 / seconds,
         bandwidth: stats.bytes as f64 / seconds,
-        share: stats.count as f64 / count as f64,
+        share: stats.count as f64 / count,
         p99_ns: stats.lat.percentile_ns(99.0),
     };
     let clients: Vec<ClientShare> = totals.iter().map(client).collect();
@@ -163,7 +163,8 @@ fn starts(run: &Run, target: &Target) -> Option<Starts> {
         ends.push(end);
         let mut bounds: Vec<u64> = finished.clients.iter().map(|client| client.within_ns).collect();
         bounds.sort_unstable();
-        within_ns = within_ns.max(bounds.iter().rev().take(2).sum());
+        within_ns =
+            within_ns.max(bounds.iter().rev().take(2).fold(0, |sum: u64, bound| sum.saturating_add(*bound)));
     }
     let median = |values: &mut Vec<u64>| {
         values.sort_unstable();

@@ -183,7 +183,7 @@ fn intervals(repeat: u32, spans: &[Span<'_>], window: Window) -> Vec<Interval> {
                 Phase::Measure => {
                     let Some((share, middle)) = span.overlap(interval, window) else { continue };
                     let cell = (middle - window.from_ns) / len_ns;
-                    add(Phase::Measure, ramp_ns + cell * len_ns, interval, share);
+                    add(Phase::Measure, ramp_ns.saturating_add(cell * len_ns), interval, share);
                 }
             }
         }
@@ -193,7 +193,9 @@ fn intervals(repeat: u32, spans: &[Span<'_>], window: Window) -> Vec<Interval> {
     let mut measured: Vec<&mut Interval> =
         intervals.iter_mut().filter(|i| i.phase == Phase::Measure).collect();
     let next: Vec<u64> = measured.iter().skip(1).map(|i| i.start_ns).collect();
-    for (interval, next) in measured.iter_mut().zip(next.into_iter().chain([ramp_ns + window_ns])) {
+    for (interval, next) in
+        measured.iter_mut().zip(next.into_iter().chain([ramp_ns.saturating_add(window_ns)]))
+    {
         interval.len_ns = next.saturating_sub(interval.start_ns);
     }
     intervals
@@ -203,8 +205,8 @@ fn intervals(repeat: u32, spans: &[Span<'_>], window: Window) -> Vec<Interval> {
 /// counts its own part, under names that mean something only there.
 fn counted(ends: &[&RepeatFinished], none: RepeatFinished) -> RepeatFinished {
     let cpu = |of: fn(&RepeatFinished) -> CpuTime| CpuTime {
-        user_ns: ends.iter().map(|end| of(end).user_ns).sum(),
-        system_ns: ends.iter().map(|end| of(end).system_ns).sum(),
+        user_ns: total(ends.iter().map(|end| of(end).user_ns)),
+        system_ns: total(ends.iter().map(|end| of(end).system_ns)),
     };
     let of_processes: Option<Vec<ProcessIo>> = ends.iter().map(|end| end.process_io).collect();
     let caches: Option<Vec<CacheUse>> = ends.iter().map(|end| end.cache).collect();
@@ -215,16 +217,20 @@ fn counted(ends: &[&RepeatFinished], none: RepeatFinished) -> RepeatFinished {
     RepeatFinished {
         counted_ns: ends.iter().map(|end| end.counted_ns).max().unwrap_or(0),
         settled_ns: ends.iter().filter_map(|end| end.settled_ns).max(),
-        unserved: ends.iter().map(|end| end.unserved).sum(),
+        unserved: total(ends.iter().map(|end| end.unserved)),
         workers: cpu(|end| end.workers),
         busiest_worker: ends.iter().map(|end| end.busiest_worker).fold(0.0, f64::max),
         process: cpu(|end| end.process),
         process_io: of_processes.map(|all| ProcessIo {
-            read_bytes: all.iter().map(|p| p.read_bytes).sum(),
-            write_bytes: all.iter().map(|p| p.write_bytes).sum(),
+            read_bytes: total(all.iter().map(|p| p.read_bytes)),
+            write_bytes: total(all.iter().map(|p| p.write_bytes)),
         }),
         cache: caches.map(|all| CacheUse {
-            cached_before_bytes: all.iter().map(|cache| cache.cached_before_bytes).sum(),
+            cached_before_bytes: all
+                .iter()
+                .map(|cache| cache.cached_before_bytes)
+                .collect::<Option<Vec<u64>>>()
+                .map(|all| total(all.into_iter())),
             evicted: all.iter().any(|cache| cache.evicted),
         }),
         integrity,
@@ -255,7 +261,11 @@ impl Fleet<'_> {
                     part.lost = lost;
                     false
                 }
-                _ => false,
+                Some(_) => {
+                    part.gone = Some(self.unasked(*client));
+                    false
+                }
+                None => false,
             })
             .collect();
         let all_ready = is_ready.iter().all(|is_ready| *is_ready);
@@ -292,8 +302,9 @@ impl Fleet<'_> {
         };
         intervals.into_iter().for_each(|interval| self.local.emit(Event::Interval(interval)));
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
-        let measured = self.local.recorder.run().repeats.last().map(|last| Measured::of(step, last));
-        Outcome { took_ns: 0, measured, failure, lost }
+        let last = self.local.recorder.run().repeats.last();
+        let last = last.filter(|last| last.started.repeat == order.repeat);
+        Outcome { took_ns: 0, measured: last.map(|last| Measured::of(step, last)), failure, lost }
     }
 
     /// How the repeat of all begins; `None` if no client has begun.
@@ -303,7 +314,7 @@ impl Fleet<'_> {
             at_ns: self.local.recorder.at_ns(),
             target: self.local.recorder.run().started.targets[order.lane].name.clone(),
             direct: all.iter().all(|started| started.direct),
-            size_bytes: all.iter().map(|started| started.size_bytes).sum(),
+            size_bytes: total(all.iter().map(|started| started.size_bytes)),
             ..(*all.first()?).clone()
         })
     }
@@ -370,9 +381,14 @@ impl Fleet<'_> {
     }
 }
 
+/// A sum of what others have said, which need not be true.
+fn total(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}
+
 /// The time of the processors of several machines.
 fn all_processors(all: &[MachineCpu]) -> MachineCpu {
-    let sum = |of: fn(&MachineCpu) -> u64| all.iter().map(of).sum();
+    let sum = |of: fn(&MachineCpu) -> u64| total(all.iter().map(of));
     MachineCpu {
         user_ns: sum(|m| m.user_ns),
         system_ns: sum(|m| m.system_ns),
