@@ -50,6 +50,8 @@ struct State {
     /// Time of the first read.
     began: Option<Instant>,
     stalled: bool,
+    /// When each read arrived.
+    arrivals: Vec<Instant>,
     /// Nanoseconds that each read took.
     took_ns: Vec<u64>,
     rng: Xoshiro256PlusPlus,
@@ -59,7 +61,7 @@ impl State {
     fn new(delay: Delay) -> Self {
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { delay, reads: 0, began: None, stalled: false, took_ns: Vec::new(), rng }
+        Self { delay, reads: 0, began: None, stalled: false, arrivals: Vec::new(), took_ns: Vec::new(), rng }
     }
 
     fn next(&mut self) -> Duration {
@@ -136,6 +138,7 @@ impl Filesystem for Server {
     ) {
         let began = Instant::now();
         let Ok(mut state) = self.0.lock() else { return reply.error(Errno::EIO) };
+        state.arrivals.push(began);
         let delay = state.next();
         std::thread::sleep(delay.saturating_sub(WAKING));
         while began.elapsed() < delay {
@@ -202,6 +205,14 @@ impl SlowFile {
     pub fn begin(&self, delay: Delay) -> io::Result<()> {
         *self.state()? = State::new(delay);
         Ok(())
+    }
+
+    /// When each read arrived since [`Self::begin`].
+    ///
+    /// # Errors
+    /// The server has panicked.
+    pub fn arrivals(&self) -> io::Result<Vec<Instant>> {
+        Ok(self.state()?.arrivals.clone())
     }
 
     /// The time from the start of a program to its first read of the file.

@@ -11,6 +11,21 @@ impl Values {
         self.0.sort_by(f64::total_cmp);
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The largest, or NaN if there are no values.
+    pub fn largest(&self) -> f64 {
+        self.0.last().copied().unwrap_or(f64::NAN)
+    }
+
     /// The median, or NaN if there are no values.
     pub fn median(&self) -> f64 {
         match self.0.len() {

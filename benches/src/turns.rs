@@ -63,7 +63,7 @@ struct Parts {
 }
 
 /// The events of the only run of a store.
-fn events(store: &Path) -> io::Result<Vec<Value>> {
+pub(crate) fn events(store: &Path) -> io::Result<Vec<Value>> {
     let log = std::fs::read_dir(store.join("runs"))?.next().ok_or(io::ErrorKind::NotFound)??.path();
     let text = record::decompressed(std::fs::File::open(log)?)?;
     text.lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()

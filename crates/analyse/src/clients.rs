@@ -137,12 +137,19 @@ fn shares(run: &Run, step: &Step, operation: Operation, target: &Target) -> Opti
     if count <= 0.0 || seconds <= 0.0 {
         return None;
     }
-    let client = |(host, stats): (&u32, &OperationStats)| ClientShare {
-        host: *host,
-        iops: stats.count as f64 / seconds,
-        bandwidth: stats.bytes as f64 / seconds,
-        share: stats.count as f64 / count,
-        p99_ns: stats.lat.percentile_ns(99.0),
+    let client = |(host, stats): (&u32, &OperationStats)| {
+        // Operations that take turns with others in a pass have a time of their own.
+        let seconds = match stats.active_ns {
+            0 => seconds,
+            active_ns => active_ns as f64 / 1e9 / f64::from(step.workload.jobs),
+        };
+        ClientShare {
+            host: *host,
+            iops: stats.count as f64 / seconds,
+            bandwidth: stats.bytes as f64 / seconds,
+            share: stats.count as f64 / count,
+            p99_ns: stats.lat.percentile_ns(99.0),
+        }
     };
     let clients: Vec<ClientShare> = totals.iter().map(client).collect();
     let squares: f64 = clients.iter().map(|client| client.share.powi(2)).sum();

@@ -88,6 +88,11 @@ impl Counts {
     }
 }
 
+/// The machines that worked together in a repeat.
+fn clients(finished: &RepeatFinished) -> f64 {
+    finished.clients.len().max(1) as f64
+}
+
 fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operation, Metric, f64)> {
     let Some(finished) = &repeat.finished else { return Vec::new() };
     if let Some(imported) = &repeat.imported {
@@ -97,7 +102,7 @@ fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operat
     if window_s <= 0.0 {
         return Vec::new();
     }
-    let jobs = f64::from(step.workload.jobs);
+    let jobs = f64::from(step.workload.jobs) * clients(finished);
     let measured = &counts.measured;
     let mut values = Vec::new();
     for (operation, stats) in measured.iter().filter(|(_, stats)| stats.count > 0) {
@@ -175,8 +180,8 @@ fn circumstances(
         values.push((operation, Metric::Cpu, share));
     }
     if finished.counted_ns > 0 {
-        let jobs_ns = finished.counted_ns as f64 * f64::from(jobs(step));
-        let worked = (finished.workers.user_ns + finished.workers.system_ns) as f64;
+        let jobs_ns = finished.counted_ns as f64 * f64::from(jobs(step)) * clients(finished);
+        let worked = finished.workers.user_ns.saturating_add(finished.workers.system_ns) as f64;
         values.push((operation, Metric::CpuJob, worked / jobs_ns));
     }
     if operations > 0 {
@@ -352,6 +357,7 @@ fn estimated(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use model::ClientPart;
     use model::*;
 
     /// Random 4 KiB reads at depth 1, direct.
@@ -595,5 +601,17 @@ pub(crate) mod tests {
             stats.active_ns = 1_000_000_000;
         }
         assert_eq!(value(&run, Operation::Create, Metric::Iops), 2000.0);
+        // On two machines at once these are four jobs.
+        for repeat in &mut run.repeats {
+            let part = |host| ClientPart {
+                host,
+                began_ns: 0,
+                ended_ns: 1,
+                within_ns: 1,
+                operations: Default::default(),
+            };
+            repeat.finished.as_mut().unwrap().clients = vec![part(1), part(2)];
+        }
+        assert_eq!(value(&run, Operation::Create, Metric::Iops), 4000.0);
     }
 }
