@@ -329,4 +329,20 @@ mod tests {
         assert_eq!(starts.skew_ns, 2000 * (repeats / 2 + 1));
         assert_eq!((starts.within_ns, starts.ends_ns), (30 + 20, 0));
     }
+
+    #[test]
+    fn clients_of_one_machine_are_one_machine() {
+        let mut run = made(&[(1, 1.0), (4, 1.0)], 0.4);
+        let host = |id: &str| model::RemoteHost {
+            name: format!("client on {id}"),
+            machine: model::Host { id: id.to_owned(), ..model::Host::default() },
+            ..model::RemoteHost::default()
+        };
+        run.started.hosts = ["a", "b", "a", "c"].map(host).to_vec();
+        run.started.targets.iter_mut().for_each(|target| target.host = 1);
+        assert_eq!(run.started.machines(), [1, 2, 4]);
+        assert_eq!(run.started.machine_names(), "client on a, client on b, client on c");
+        let on = |machine: u32| run.started.targets.iter().filter(|t| t.is_on(machine)).count();
+        assert_eq!([on(1), on(2), on(5)], [2, 1, 0]);
+    }
 }

@@ -1,7 +1,7 @@
 //! A run as it happens: the closed set of events that the engine, the probes and the importers emit
 //! and everything else folds over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -118,12 +118,19 @@ impl RunStarted {
         self.hosts.get((number as usize).checked_sub(1)?)
     }
 
-    /// The numbers of the machines that have targets, in ascending order.
+    /// The numbers of the machines that have targets, in ascending order; of several clients on one machine only the first.
     pub fn machines(&self) -> Vec<u32> {
-        let mut numbers: Vec<u32> = self.targets.iter().map(|target| target.host).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+        let of = |target: &Target| std::iter::once(target.host).chain(target.clients.clone());
+        let numbers: BTreeSet<u32> = self.targets.iter().flat_map(of).collect();
+        let is_client = |number: &u32| self.targets.iter().any(|target| target.clients.contains(number));
+        let mut machines: Vec<u32> = Vec::new();
+        for number in numbers {
+            let is_known = |known: &u32| is_client(known) && self.machine(*known) == self.machine(number);
+            if !(is_client(&number) && machines.iter().any(is_known)) {
+                machines.push(number);
+            }
+        }
+        machines
     }
 }
 

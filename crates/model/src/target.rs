@@ -90,6 +90,11 @@ pub struct Layer {
 }
 
 impl Target {
+    /// True if a machine with this number works on it.
+    pub fn is_on(&self, machine: u32) -> bool {
+        self.host == machine || self.clients.contains(&machine)
+    }
+
     /// The stack in one line, such as `ext4 on loop0 on ext4 on vda`.
     pub fn stack_line(&self) -> String {
         let mut levels: BTreeMap<u32, Vec<&str>> = BTreeMap::new();

@@ -10,13 +10,15 @@ pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
     let mut found = Vec::new();
     for target in context.targets() {
         let memory = context.run.started.machine(target.host).memory_bytes;
+        // Each of several clients has its part of them.
+        let own = |all: u64| all / target.clients.len().max(1) as u64;
         let sizes = context
             .transfers_on(target)
             .filter(|p| p.step.workload.cache != CacheState::ColdEach)
             .flat_map(|p| &p.repeats)
             .map(|r| &r.repeat.started)
-            .filter(|started| !started.direct && started.size_bytes < memory)
-            .map(|started| started.size_bytes);
+            .filter(|started| !started.direct && own(started.size_bytes) < memory)
+            .map(|started| own(started.size_bytes));
         let Some(size) = sizes.max() else { continue };
         let message = format!(
             "the test data ({}) went through the page cache and fit into this machine's memory ({}): the figures are partly those of memory",

@@ -186,7 +186,7 @@ fn highest(series: &Series<'_>, probes: &[&str], bin: f64) -> Option<Vec<Option<
 /// Every disk below the targets of a machine: its target, if there is exactly one, a name, and the disk's name.
 fn disks(run: &Run, targets: &[String], machine: u32) -> Vec<(Option<usize>, String, String)> {
     let mut carried: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for target in run.started.targets.iter().filter(|target| target.host == machine) {
+    for target in run.started.targets.iter().filter(|target| target.is_on(machine)) {
         let Some(number) = targets.iter().position(|name| *name == target.name) else { continue };
         for layer in target.stack.iter().filter(|l| l.kind == LayerKind::Disk) {
             let of = carried.entry(&layer.name).or_default();
