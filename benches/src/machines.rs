@@ -1,4 +1,4 @@
-//! What an agent costs: figures of a directory through an agent beside those without one, and a run with many agents.
+//! What an agent costs: figures of a file through an agent beside those without one, and a run with many agents.
 
 use std::io;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::measured;
-use crate::setting::Setting;
+use crate::setting::{DISK_BYTES, Setting, make};
 use crate::table::markdown;
 
 /// What is measured.
@@ -15,7 +15,7 @@ pub struct MachinesArgs {
     /// What is measured and where; --rounds is that of the run with many agents
     #[command(flatten)]
     setting: Setting,
-    /// Budget of the run on one directory, with and without an agent
+    /// Budget of the run on one file, with and without an agent
     #[arg(long, value_name = "TIME", default_value = "120s")]
     budget: String,
     /// Agents in the run with many
@@ -23,7 +23,7 @@ pub struct MachinesArgs {
     agents: usize,
 }
 
-/// Measures one directory through an agent and without, in turn, in one run; then runs with many agents, each of which
+/// Measures one file through an agent and without, in turn, in one run; then runs with many agents, each of which
 /// transfers nothing.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ fn reach(args: &MachinesArgs) -> [String; 4] {
 /// The figures of storage, and those of the engine that touches none, where nothing but the processor counts.
 fn beside(args: &MachinesArgs) -> io::Result<String> {
     let storage = one(args, &["--budget", &args.budget])?;
-    let nothing = "--rw randread --engine noop --rounds 40 --runtime 500ms --size 64M";
+    let nothing = "--rw randread --engine noop --rounds 40 --runtime 500ms";
     let nothing = one(args, &nothing.split(' ').collect::<Vec<_>>())?;
     let mut rows = Vec::new();
     for (run, has_user_time) in [(&storage, false), (&nothing, true)] {
@@ -75,12 +75,15 @@ fn user_time(run: &Value, target: &str) -> Option<f64> {
     own.next()?["estimate"].as_f64()
 }
 
-/// A run on one directory, through an agent and without.
+/// A run on one file, through an agent and without: two files of one disk may differ.
 fn one(args: &MachinesArgs, options: &[&str]) -> io::Result<Value> {
     let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
-    let place = scratch.path().display();
+    let file = scratch.path().join("data");
+    make(&file, DISK_BYTES)?;
+    let file = file.display();
     let output = Command::new(args.setting.programs.lodestone())
-        .args(["run", &format!("here={place}"), &format!("agent=x:{place}")])
+        .args(["run", &format!("here={file}"), &format!("agent=x:{file}")])
+        .args(["--overwrite", &file.to_string(), "--overwrite", &format!("x:{file}")])
         .args(options)
         .args(reach(args))
         .arg("--store")

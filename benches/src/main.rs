@@ -68,7 +68,7 @@ enum Command {
     Turns(Setting),
     /// Size of a log by event
     Log(LogArgs),
-    /// What an agent costs: a directory through one and without, and a run with many
+    /// What an agent costs: a file through one and without, and a run with many
     Machines(MachinesArgs),
     /// Clients that work together, beside fio's clients and servers
     Clients(Setting),
