@@ -525,7 +525,7 @@ impl Remote {
             self.lose("nothing is heard from it any more".to_owned());
         } else if self.ordered.is_some() && self.quiet.0.elapsed() > self.quiet.1 {
             let minutes = self.quiet.1.as_secs() / 60;
-            self.lose(format!("it has said nothing of its repeat for {minutes} minutes"));
+            self.lose(format!("it has reported no progress for {minutes} minutes"));
         }
     }
 

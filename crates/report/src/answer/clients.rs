@@ -97,7 +97,7 @@ fn knee_sentence(knee: Knee, curves: &[&Curve], figures: &[String]) -> String {
             )
         }
         Knee::Between(from, to) => format!(
-            "At {figures} {most} of the highest throughput takes {from} to {to} clients; how many is undecided."
+            "At {figures}, {from} to {to} clients are needed for {most} of the highest throughput; the exact number is undecided."
         ),
     }
 }
