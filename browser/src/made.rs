@@ -255,7 +255,14 @@ pub fn hostile_labels() -> Run {
         }
         imported.tool.clone_from(&names[2]);
         imported.file = format!("/logs/{}", names[0]);
-        imported.remarks = vec![model::Remark { topic: names[0].clone(), message: names.concat(), line: 1 }];
+        imported.remarks = vec![model::Remark {
+            topic: names[0].clone(),
+            severity: model::Severity::Info,
+            effect: 0.02,
+            message: names.concat(),
+            advice: names[1].clone(),
+            line: 1,
+        }];
     }
     run
 }

@@ -137,5 +137,13 @@ fn findings() -> String {
     for rule in analyse::RULES {
         text.push_str(&format!("| `{}` | {} | {} |\n", rule.name, rule.speaks_when, rule.advice));
     }
+    text.push_str(
+        "\n## What importers remark\n\nAn importer sees what is odd about an output \
+         (`crates/record/src/import/remarks.rs`). A remark is told as a finding.\n\n\
+         | remark | made when | what to do |\n| :-- | :-- | :-- |\n",
+    );
+    for kind in record::import::REMARKS {
+        text.push_str(&format!("| `{}` | {} | {} |\n", kind.topic, kind.made_when, kind.advice));
+    }
     text
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Metric, Operation};
+use crate::{Metric, Operation, Severity};
 
 /// A file that a run was imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,12 +103,21 @@ pub struct Recomputed {
 }
 
 /// Something odd about an output that its importer saw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remark {
-    /// The rule that tells it, as a short stable name.
+    /// Its kind, as a short stable name, under which the finding is told.
     pub topic: String,
+    /// How much it matters.
+    #[serde(default)]
+    pub severity: Severity,
+    /// By what share it changes the answer, as in [`crate::Finding::effect`].
+    #[serde(default)]
+    pub effect: f64,
     /// A sentence without its full stop.
     pub message: String,
+    /// What to do about it; empty if nothing can be done.
+    #[serde(default)]
+    pub advice: String,
     /// The line, from 1; 0 if it is about the whole.
     pub line: u32,
 }

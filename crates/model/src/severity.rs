@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// How much a note or a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Good to know.
+    #[default]
     Info,
     /// The figure may not mean what it seems to mean.
     Warning,

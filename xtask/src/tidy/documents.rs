@@ -64,9 +64,10 @@ pub(super) fn generated(root: &Path, found: &mut Vec<String>) {
     let certainty = fs::read_to_string(root.join(page::PAGE)).unwrap_or_default();
     found.extend(page::complaints(&certainty, crate::docs::certainty()));
     let methodology = fs::read_to_string(root.join("docs/method/findings.md")).unwrap_or_default();
-    for rule in analyse::RULES {
-        if !methodology.contains(&format!("`{}`", rule.name)) {
-            found.push(format!("docs/method/findings.md: says nothing of the rule `{}`", rule.name));
+    let rules = analyse::RULES.iter().map(|rule| rule.name);
+    for name in rules.chain(record::import::REMARKS.iter().map(|kind| kind.topic)) {
+        if !methodology.contains(&format!("`{name}`")) {
+            found.push(format!("docs/method/findings.md: says nothing of `{name}`"));
         }
     }
 }

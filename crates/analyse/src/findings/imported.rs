@@ -1,11 +1,11 @@
 //! Imported results: figures that their own raw numbers contradict, and the traps of each tool.
 //!
-//! The importer detects oddities of an output and records each as a remark under the name of the rule that reports it.
-//! The rules here judge what follows from the figures.
+//! The importer sees what is odd about an output and records it as a remark, with its severity and advice, which
+//! becomes a finding as it is. The rules here judge what follows from the figures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Figure, Finding, Imported, Metric, Operation, Repeat, Severity, Units, fact};
+use model::{Figure, Finding, Imported, Metric, Operation, Remark, Repeat, Severity, Units, fact};
 
 use super::context::{Ended, Pair};
 use super::words::{amount, percent};
@@ -20,49 +20,47 @@ fn imported<'a>(ended: &Ended<'a>) -> Option<&'a Imported> {
     ended.repeat.imported.as_deref()
 }
 
-/// The severity of a remark of this name, and the share by which it changes the answer.
-fn weight(topic: &str) -> (Severity, f64) {
-    match topic {
-        "printed-contradicts-raw" => (Severity::Warning, 0.5),
-        "worker-died" => (Severity::Error, 0.5),
-        "syncs-do-not-add-up" | "processes-not-together" => (Severity::Warning, 0.4),
-        "from-page-cache" | "measures-memory" | "measures-calls" => (Severity::Warning, 0.5),
-        "ended-early" | "clock-too-coarse" | "replayed-offsets" => (Severity::Warning, 0.2),
-        "stopped-early" => (Severity::Warning, 0.1),
-        _ => (Severity::Info, 0.02),
-    }
+/// What importers remarked, one finding for each kind of remark about a step on a target.
+pub(super) fn remarks(context: &RuleContext<'_>) -> Vec<Finding> {
+    context.completed().flat_map(remarks_about).collect()
 }
 
-/// The importer's remarks under the rule's name, one finding for each step on each target.
-pub(super) fn remarked(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let (severity, effect) = weight(rule.name);
-    let finding = |pair: &Pair<'_>| {
-        let mut found: BTreeMap<&str, Vec<(&Imported, u32, u32)>> = BTreeMap::new();
-        for ended in &pair.repeats {
-            let Some(imported) = imported(ended) else { continue };
-            for remark in imported.remarks.iter().filter(|r| r.topic == rule.name) {
-                found.entry(&remark.message).or_default().push((imported, remark.line, ended.round()));
-            }
+fn remarks_about(pair: &Pair<'_>) -> Vec<Finding> {
+    let mut kinds: BTreeMap<&str, Vec<(&Imported, &Remark, u32)>> = BTreeMap::new();
+    for ended in &pair.repeats {
+        let Some(imported) = imported(ended) else { continue };
+        for remark in &imported.remarks {
+            kinds.entry(&remark.topic).or_default().push((imported, remark, ended.round()));
         }
-        let (message, _) = found.first_key_value()?;
-        let more = found.len() - 1;
-        let and = if more > 0 {
-            format!(" (and {more} more of that kind in other repeats)")
-        } else {
-            String::new()
+    }
+    let finding = |(topic, seen): (&str, Vec<(&Imported, &Remark, u32)>)| {
+        let messages: BTreeSet<&str> = seen.iter().map(|(_, remark, _)| remark.message.as_str()).collect();
+        let message = messages.first().copied().unwrap_or_default();
+        let and = match messages.len() {
+            0 | 1 => String::new(),
+            n => format!(" (and {} more of that kind in other repeats)", n - 1),
         };
-        let figures = found.values().flatten().map(|(imported, line, round)| {
-            evidence(format!("line of {}", imported.file), f64::from(*line), "1").in_rounds([*round])
+        let figures = seen.iter().map(|(imported, remark, round)| {
+            evidence(format!("line of {}", imported.file), f64::from(remark.line), "1").in_rounds([*round])
         });
-        let message = format!("{message}{and}");
-        Some(rule.finding(severity, pair.subject(), message, figures.collect()).changing(effect))
+        let (_, first, _) = seen[0];
+        Finding {
+            rule: topic.to_owned(),
+            severity: first.severity,
+            subject: pair.subject(),
+            message: format!("{message}{and}"),
+            advice: Some(first.advice.clone()).filter(|advice| !advice.is_empty()),
+            effect: 0.0,
+            evidence: figures.collect(),
+        }
+        .changing(first.effect)
     };
-    context.completed().filter_map(finding).collect()
+    kinds.into_iter().map(finding).collect()
 }
 
-/// What a signal stopped: figures that are partial, or a repeat that does not count beside whole ones.
+/// Repeats that a signal stopped, which do not count beside whole ones.
 pub(super) fn stopped_early(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let mut found = remarked(rule, context);
+    let mut found = Vec::new();
     let is_stopped = |repeat: &&Repeat| {
         let remarks = repeat.imported.iter().flat_map(|imported| &imported.remarks);
         !repeat.is_complete() && remarks.into_iter().any(|remark| remark.topic == rule.name)
@@ -87,9 +85,9 @@ pub(super) fn stopped_early(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findi
     found
 }
 
-/// A figure that the raw numbers of the same output contradict, and the remarks of the same kind.
+/// A figure that the raw numbers of the same output contradict.
 pub(super) fn printed_contradicts_raw(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let mut found = remarked(rule, context);
+    let mut found = Vec::new();
     for pair in context.completed() {
         let mut worst: Option<(&Imported, &Figure, f64, u32)> = None;
         let mut count = 0;

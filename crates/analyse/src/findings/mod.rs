@@ -1,7 +1,8 @@
 //! What the figures mean: rules that report only what the evidence supports.
 //!
 //! Each rule is a pure function over a [`RuleContext`]. To add one, write a function in the file of its
-//! topic, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`).
+//! topic, an entry in [`RULES`] (`rules.rs`) and rows in the table of cases (`cases/`). What importers remark has no
+//! rule: a remark says itself how much it matters and what to do.
 
 mod background;
 mod cache;
@@ -51,6 +52,7 @@ pub struct Rule {
 /// order of the rules.
 pub(crate) fn findings(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.apply)(rule, context)).collect();
+    found.extend(imported::remarks(context));
     stalled::one_story(&mut found, context);
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.effect.total_cmp(&a.effect)));
     found

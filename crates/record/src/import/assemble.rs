@@ -10,7 +10,8 @@ use model::{
 };
 
 use super::dd;
-use super::report::{NAME_LABEL, REPEAT_LABEL, Report, STOPPED_EARLY};
+use super::remarks;
+use super::report::{NAME_LABEL, REPEAT_LABEL, Report};
 
 /// The reports of one file.
 #[derive(Clone, Debug)]
@@ -244,7 +245,7 @@ fn target(name: &str) -> Target {
 
 /// True if a signal stopped the program before its end.
 fn is_stopped(report: &Report) -> bool {
-    report.remarks.iter().any(|remark| remark.topic == STOPPED_EARLY)
+    report.remarks.iter().any(|remark| remark.topic == remarks::STOPPED_EARLY.topic)
 }
 
 fn events_of(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use model::{FileSet, MetadataOperation, MetadataWork, Metric, Mix, Names, Operation, Pattern, fact};
 
 use super::columns;
+use super::remarks;
 use super::report::{Parsed, ProblemKind, Report, ZEROS, random, transfers};
 use super::text::{Line, Num, Text, binary, binary_size, number};
 
@@ -366,12 +367,12 @@ fn reports(outcome: &Outcome, table: Option<&Outcome>, parsed: &mut Parsed) {
         let mut report = described(outcome, i, phase, line);
         let wrong = wrong_print(outcome, table, i);
         if let Some(wrong) = &wrong {
-            report.remark("wrong-print", line, wrong.clone());
+            report.remark(&remarks::WRONG_PRINT, line, wrong.clone());
         }
         if rate.starts_with('+') {
             let message =
                 format!("{TOO_SHORT} means a phase of less than half a second: {} has no rate", phase.name);
-            report.remark("no-rate", line, message);
+            report.remark(&remarks::NO_RATE, line, message);
         } else if wrong.is_none() || !outcome.is_text {
             rated(outcome, phase, &rate, line, &mut report);
         }
@@ -382,7 +383,7 @@ fn reports(outcome: &Outcome, table: Option<&Outcome>, parsed: &mut Parsed) {
                 let message = format!(
                     "{cpu} % of a processor for random seeks: each seeker counts the whole process, so the figure is inflated by their number"
                 );
-                report.remark("cpu-counted-twice", line, message);
+                report.remark(&remarks::CPU_COUNTED_TWICE, line, message);
             }
         }
         let longest = outcome.latencies.get(i).and_then(|word| Some((word.clone(), latency(word)?, line)));
@@ -498,7 +499,11 @@ fn described(outcome: &Outcome, i: usize, phase: &Phase, line: u32) -> Report {
         } else {
             "a system call for each byte"
         };
-        report.remark("measures-calls", line, format!("`{}` measures {what}, not the storage", phase.name));
+        report.remark(
+            &remarks::MEASURES_CALLS,
+            line,
+            format!("`{}` measures {what}, not the storage", phase.name),
+        );
     }
     report
 }

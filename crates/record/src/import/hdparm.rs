@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Metric, Operation, Pattern};
 
+use super::remarks;
 use super::report::{Parsed, ProblemKind, Report, transfers};
 use super::text::{Line, Num, Text, after, count, number};
 
@@ -111,19 +112,19 @@ fn unit(text: &str) -> Option<f64> {
 
 fn remarks(line: u32, cached: bool, direct: bool, seconds: Num, amount: u64, report: &mut Report) {
     if cached && !direct {
-        report.remark("measures-memory", line, "hdparm -T repeatedly reads the same 2 MiB from the page cache: the figure is of memory and processor, not of the disk");
+        report.remark(&remarks::MEASURES_MEMORY, line, "hdparm -T repeatedly reads the same 2 MiB from the page cache: the figure is of memory and processor, not of the disk");
     } else if cached {
-        report.remark("measures-memory", line, "hdparm -T --direct repeatedly reads the same 2 MiB of the device: the figure is of its own cache and the cost of a command, not of the disk");
+        report.remark(&remarks::MEASURES_MEMORY, line, "hdparm -T --direct repeatedly reads the same 2 MiB of the device: the figure is of its own cache and the cost of a command, not of the disk");
     } else if seconds.value + seconds.error < 3.0 {
         let message = format!(
             "hdparm -t reads for 3 s but reached the end of the device after {} s: the device is small, or its content is in a cache",
             seconds.value
         );
-        report.remark("ended-early", line, message);
+        report.remark(&remarks::ENDED_EARLY, line, message);
     }
     if amount % 2 == 1 && !cached {
         report.remark(
-            "printed-contradicts-raw",
+            &remarks::PRINTED_CONTRADICTS_RAW,
             line,
             format!("{amount} MB is not a whole number of reads of 2 MiB"),
         );
@@ -144,7 +145,7 @@ fn compare_cached(reports: &mut [Report]) {
                 disk / 1e6
             );
             let line = report.line;
-            report.remark("measures-memory", line, message);
+            report.remark(&remarks::MEASURES_MEMORY, line, message);
         }
     }
 }

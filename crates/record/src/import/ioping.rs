@@ -4,6 +4,7 @@
 use model::{Metric, Operation};
 use serde_json::{Map, Value};
 
+use super::remarks;
 use super::report::{Parsed, ProblemKind, Report, random, transfers};
 use super::text::{Line, Num, Text, after, binary, count, decimal, number};
 
@@ -220,7 +221,7 @@ fn rates(
             "the printed {:.0} iops are the inverse of the mean latency; the achieved rate is {reached:.0} per second",
             inverse.value
         );
-        report.remark("inverse-latency", line, message);
+        report.remark(&remarks::INVERSE_LATENCY, line, message);
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use model::{FileSet, Metric, Operation, Pattern, fact};
 
 use super::columns;
+use super::remarks;
 use super::report::{Parsed, ProblemKind, Report, ZEROS, random, transfers};
 use super::text::{Line, Num, Text, after, binary_size, block_words, count, number};
 
@@ -222,14 +223,14 @@ impl Header {
         report.unsaid(&["window", "machine", "memory"]);
         if reads && !self.direct && !self.unmounts {
             report.remark(
-                "from-page-cache",
+                &remarks::FROM_PAGE_CACHE,
                 line,
                 "the file was read just after it was written, without -I and -U: the figure is of memory",
             );
         }
         if self.clock_is_poor {
             report.remark(
-                "clock-too-coarse",
+                &remarks::CLOCK_TOO_COARSE,
                 line,
                 "iozone reports that its clock is too coarse for passes as short as some of these",
             );
@@ -465,7 +466,7 @@ fn below_children(header: &Header, line: &Line, report: &mut Report) {
         let message = format!(
             "the slowest process had moved {value} of {file} kB when the first ended: the sum adds rates from different times"
         );
-        report.remark("processes-not-together", line.number, message);
+        report.remark(&remarks::PROCESSES_NOT_TOGETHER, line.number, message);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Importers are pure functions over text. Each finds its reports anywhere in it, so a file may hold notes and several
 //! formats. To add an importer, add a file here and an entry in [`IMPORTERS`]; the tests and the fuzz target loop over
-//! that table.
+//! that table. What is odd about an output is a remark: its kinds, in one table, say how much each matters and what to
+//! do about it.
 
 mod assemble;
 mod bonnie;
@@ -16,6 +17,7 @@ mod hdparm;
 mod ioping;
 mod iozone;
 mod pibenchmarks;
+mod remarks;
 mod report;
 mod sysbench;
 mod text;
@@ -23,6 +25,7 @@ mod text;
 pub use assemble::{Assembled, Gathered, assemble};
 pub use ceilings::{Ceiling, GROSS, LARGEST_SIZE, LONGEST_NS, ceiling};
 pub use fio::log_name;
+pub use remarks::{REMARKS, RemarkKind};
 pub use report::{NAME_LABEL, Parsed, Problem, ProblemKind, REPEAT_LABEL, Report};
 pub use text::Text;
 

@@ -5,6 +5,7 @@
 
 use model::{Metric, Operation, Pattern, Workload};
 
+use super::remarks;
 use super::report::{Parsed, ProblemKind, Report, random, transfers};
 use super::text::{Line, Num, Text, after, count, number};
 use super::{dd, hdparm, iozone};
@@ -124,7 +125,7 @@ fn summary_row(row: &Row, parsed: &mut Parsed) {
         if (printed.value - value).abs() > printed.error + value * 0.03 {
             let message =
                 format!("the summary shows {}, but the output above it {:.2} MB/s", row.result, value / 1e6);
-            raw.remark("printed-contradicts-raw", row.line, message);
+            raw.remark(&remarks::PRINTED_CONTRADICTS_RAW, row.line, message);
         }
         return;
     }

@@ -7,10 +7,8 @@ use model::{
     Pattern, Printed, Recomputed, Remark, SyncRule, Workload,
 };
 
+use super::remarks::RemarkKind;
 use super::text::Num;
-
-/// The remark that a signal stopped the program before its end.
-pub(super) const STOPPED_EARLY: &str = "stopped-early";
 
 /// The label with the name of the file: it distinguishes targets only where no other label does.
 pub const NAME_LABEL: &str = "name";
@@ -244,8 +242,15 @@ impl Report {
         });
     }
 
-    pub(crate) fn remark(&mut self, topic: &str, line: u32, message: impl Into<String>) {
-        self.remarks.push(Remark { topic: topic.to_owned(), message: clipped(message.into()), line });
+    pub(crate) fn remark(&mut self, kind: &RemarkKind, line: u32, message: impl Into<String>) {
+        self.remarks.push(Remark {
+            topic: kind.topic.to_owned(),
+            severity: kind.severity,
+            effect: kind.effect,
+            message: clipped(message.into()),
+            advice: kind.advice.to_owned(),
+            line,
+        });
     }
 
     pub(crate) fn fact(&mut self, name: &str, value: impl Into<String>) {

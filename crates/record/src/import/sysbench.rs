@@ -5,6 +5,7 @@
 
 use model::{FileSet, Metric, Operation, Pattern, SyncRule, fact};
 
+use super::remarks;
 use super::report::{EACH_WRITE, Parsed, ProblemKind, Report, ReportInterval, ZEROS, random, transfers};
 use super::text::{Line, Num, Text, after, binary, binary_size, block, block_words, bytes, count, number};
 
@@ -299,11 +300,11 @@ impl Header {
         if self.replayed && report.workload.pattern != Pattern::Sequential {
             let message = "this version repeats the same offsets in every run unless --init-rng=on is given, so a cache \
                            may serve a second run";
-            report.remark("replayed-offsets", 0, message);
+            report.remark(&remarks::REPLAYED_OFFSETS, 0, message);
         }
         for (line, message) in &self.failures {
             report.remark(
-                "worker-died",
+                &remarks::WORKER_DIED,
                 *line,
                 format!("sysbench continued after `{message}`: a thread may have ended early"),
             );
@@ -444,7 +445,7 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
     if header.checkpoints {
         let message =
             "the reports at checkpoints are windows of one run, each from the one before, not repeats";
-        report.remark("checkpoint-windows", first.number, message);
+        report.remark(&remarks::CHECKPOINT_WINDOWS, first.number, message);
     }
     let is_old = first.text.trim().starts_with("Operations performed:");
     let whole = if is_old {
@@ -465,7 +466,7 @@ fn report(header: &Header, lines: &[Line], at_end: bool, parsed: &mut Parsed) {
             "the threads did very different amounts of work (mean {:.0} events, standard deviation {:.0}): one may have died",
             mean.value, deviation.value
         );
-        report.remark("worker-died", line, message);
+        report.remark(&remarks::WORKER_DIED, line, message);
     }
     parsed.reports.push(report);
 }
@@ -603,13 +604,13 @@ fn identities(header: &Header, [reads, writes, others, total]: [u64; 4], events:
         let message = format!(
             "{reads} reads, {writes} writes and {others} others add up to {sum}, not to the printed {total}"
         );
-        report.remark("printed-contradicts-raw", line, message);
+        report.remark(&remarks::PRINTED_CONTRADICTS_RAW, line, message);
     }
     // With several threads, requests may be in flight when the counts are read.
     let slack = u64::from(header.threads.unwrap_or(1));
     if events.abs_diff(reads.saturating_add(writes)) > slack {
         let message = format!("{events} events do not match {reads} reads and {writes} writes");
-        report.remark("printed-contradicts-raw", line, message);
+        report.remark(&remarks::PRINTED_CONTRADICTS_RAW, line, message);
     }
     let (Some(every), Some(files)) = (header.every, header.files) else { return };
     let random = header.mode.is_some_and(|m| m.random && m.read_percent < 100);
@@ -622,7 +623,7 @@ fn identities(header: &Header, [reads, writes, others, total]: [u64; 4], events:
         let message = format!(
             "{events} requests with a sync of {files} files after every {every} make about {series} syncs, but {others} are printed"
         );
-        report.remark("syncs-do-not-add-up", line, message);
+        report.remark(&remarks::SYNCS_DO_NOT_ADD_UP, line, message);
     }
 }
 
@@ -643,7 +644,7 @@ fn latencies(operation: Operation, numbers: &Numbers, events: Option<u64>, repor
         let message = format!(
             "the percentile {text} is not a value: the search of this version ran past the end of its table"
         );
-        report.remark("percentile-missing", *line, message);
+        report.remark(&remarks::PERCENTILE_MISSING, *line, message);
     } else {
         let metric = match numbers.percentile {
             50 => Metric::LatP50,

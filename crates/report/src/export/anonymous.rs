@@ -342,7 +342,7 @@ impl Anonymiser {
         *labels = labels.iter().map(|(name, value)| self.label(name, value)).collect();
         self.keep_public(facts, Subject::Imported);
         figures.iter_mut().for_each(figure);
-        for Remark { topic: _, message, line: _ } in remarks {
+        for Remark { topic: _, severity: _, effect: _, message, advice: _, line: _ } in remarks {
             self.leave_out(message);
         }
     }

@@ -4,7 +4,14 @@ use super::*;
 
 /// An imported result with one figure and these remarks.
 fn imported(remarks: &[&str], unsaid: &[&str]) -> Imported {
-    let remark = |topic: &&str| Remark { topic: (*topic).into(), message: "odd".into(), line: 3 };
+    let remark = |topic: &&str| Remark {
+        topic: (*topic).into(),
+        severity: Severity::Warning,
+        effect: 0.3,
+        message: "odd".into(),
+        advice: "look".into(),
+        line: 3,
+    };
     Imported {
         repeat: 0,
         tool: "dd".into(),
@@ -50,38 +57,8 @@ fn print_bandwidth(run: &mut Run, printed: f64, recomputed: f64) {
     import(run, &of);
 }
 
-/// For each name a case with that remark, and one with a different remark.
-macro_rules! remarks {
-    ($($name:literal),* $(,)?) => {
-        vec![$(
-            ($name, true, workload(), (|r| import(r, &imported(&[$name], &[]))) as fn(&mut Run)),
-            ($name, false, workload(), (|r| import(r, &imported(&["another"], &[]))) as fn(&mut Run)),
-        )*]
-    };
-}
-
 pub(super) fn cases() -> Vec<Case> {
-    let remarked: Vec<Case> = remarks![
-        "worker-died",
-        "syncs-do-not-add-up",
-        "percentile-missing",
-        "replayed-offsets",
-        "measures-memory",
-        "measures-calls",
-        "from-page-cache",
-        "ended-early",
-        "stopped-early",
-        "clock-too-coarse",
-        "processes-not-together",
-        "no-rate",
-        "wrong-print",
-        "cpu-counted-twice",
-        "inverse-latency",
-        "no-latencies",
-        "fdatasync-as-short",
-        "checkpoint-windows",
-    ];
-    let judged: Vec<Case> = vec![
+    vec![
         ("printed-contradicts-raw", true, workload(), |r| print_bandwidth(r, 1e6, 1.2e6)),
         ("printed-contradicts-raw", false, workload(), |r| print_bandwidth(r, 1e6, 1.005e6)),
         ("hidden-syncs", true, writes(), |r| import(r, &syncing("2176"))),
@@ -116,8 +93,41 @@ pub(super) fn cases() -> Vec<Case> {
         ("never-synced", false, buffered_writes(), |r| import(r, &imported(&[], &["sync"]))),
         ("never-synced", false, writes(), |r| import(r, &imported(&[], &[]))),
         ("never-synced", false, buffered_writes(), |_| {}),
-    ];
-    [remarked, judged].concat()
+        ("stopped-early", true, workload(), |r| lose_one(r, &["stopped-early"])),
+        ("stopped-early", false, workload(), |r| lose_one(r, &[])),
+    ]
+}
+
+/// Makes all repeats imported, and the first one incomplete, with these remarks.
+fn lose_one(run: &mut Run, remarks: &[&str]) {
+    import(run, &imported(&[], &[]));
+    let first = &mut run.repeats[0];
+    first.imported = Some(Box::new(imported(remarks, &[])));
+    first.finished = None;
+}
+
+#[test]
+fn what_an_importer_remarks_is_told_as_it_says_once_for_each_kind() {
+    let mut run = run(workload());
+    import(&mut run, &imported(&["a", "b", "a"], &[]));
+    run.repeats[1].imported.as_mut().unwrap().remarks[0].message = "very odd".into();
+    let mut found = found_in(&run);
+    found.retain(|f| ["a", "b"].contains(&f.rule.as_str()));
+    let told = |f: &Finding| (f.rule.clone(), f.message.clone(), f.evidence.len());
+    let repeats = run.repeats.len();
+    assert_eq!(
+        found.iter().map(told).collect::<Vec<_>>(),
+        [
+            ("a".into(), "odd (and 1 more of that kind in other repeats)".into(), 2 * repeats),
+            ("b".into(), "odd".into(), repeats)
+        ]
+    );
+    let first = &found[0];
+    assert_eq!(
+        (first.severity, first.effect, first.advice.as_deref()),
+        (Severity::Warning, 0.3, Some("look"))
+    );
+    assert_eq!((first.evidence[0].value, first.evidence[0].what.as_str()), (3.0, "line of dd.txt"));
 }
 
 /// A result whose syncs took 97 % of the time.

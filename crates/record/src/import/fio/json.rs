@@ -4,6 +4,7 @@ use model::{LatencyRecorder, LatencyTotal, Metric, Operation, OperationStats, fa
 use serde_json::{Map, Value};
 
 use super::{Job, KIB, cpu, distinguish, headlines, percentile_metric};
+use crate::import::remarks;
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, binary_size, block, decimal, number};
 
@@ -257,7 +258,7 @@ fn direction(operation: Operation, object: &Map<String, Value>, line: u32, repor
     latency(operation, object, line, report);
     if report.figures.len() == had {
         report.remark(
-            "no-latencies",
+            &remarks::NO_LATENCIES,
             line,
             "no latency was measured (gtod_reduce or disabled): the zeros mean no value",
         );

@@ -3,7 +3,8 @@
 use model::{Metric, Operation, fact};
 
 use super::{Job, TOOL, cpu, distinguish, headlines, percentile_metric, version};
-use crate::import::report::{Parsed, ProblemKind, Report, STOPPED_EARLY};
+use crate::import::remarks;
+use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, after, binary, block, count, decimal, number};
 
 /// True if there is a header of a job, its result, or a message of fio.
@@ -152,7 +153,7 @@ impl Session {
         let whole = figures(&job, lines, is_old, &mut report);
         if let Some(stopped) = self.stopped {
             report.remark(
-                STOPPED_EARLY,
+                &remarks::STOPPED_EARLY,
                 stopped,
                 "a signal stopped fio before its end: it did less than the job asked for",
             );
@@ -476,7 +477,7 @@ fn note_syncs([_, writes, _, syncs, short_reads, _]: [u64; 6], report: &mut Repo
         let message = format!(
             "{short_reads} fdatasyncs are counted as short reads: {TOOL} prints their count in the wrong field"
         );
-        report.remark("fdatasync-as-short", 0, message);
+        report.remark(&remarks::FDATASYNC_AS_SHORT, 0, message);
     } else if writes > 0 && !has_syncs {
         report.fact(fact::SYNCS, "0");
     }

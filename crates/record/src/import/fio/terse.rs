@@ -3,6 +3,7 @@
 use model::{Metric, Operation, fact};
 
 use super::{Job, KIB, cpu, headlines, percentile_metric};
+use crate::import::remarks;
 use crate::import::report::{Parsed, ProblemKind, Report};
 use crate::import::text::{Line, Num, Text, number};
 
@@ -189,7 +190,7 @@ fn direction(
         latencies(operation, fields, line, report);
     } else {
         report.remark(
-            "no-latencies",
+            &remarks::NO_LATENCIES,
             line,
             "no latency was measured (gtod_reduce or disabled): the zeros mean no value",
         );
