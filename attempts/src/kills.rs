@@ -174,7 +174,7 @@ impl Bench<'_> {
             self.whole("export")?;
         }
         troubles.extend(half.map(|name| format!("the store has half a compressed log: {name}")));
-        if !begun.is_empty() && !found.starts_with(&format!("{} run(s)", begun.len())) {
+        if !begun.is_empty() && !found.starts_with(&format!("{} run", begun.len())) {
             troubles.push(format!("{} logs have a whole line, but `list` prints {found}", begun.len()));
         }
         let more: Vec<String> = names(&self.root.join("store"))?.difference(known).cloned().collect();

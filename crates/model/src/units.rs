@@ -9,6 +9,11 @@ use std::fmt;
 use jiff::SignedDuration;
 use parse_size::Config;
 
+/// A number of things in words, such as `1 step` or `4 steps`.
+pub fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Powers for bytes where they are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Units {

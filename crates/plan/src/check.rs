@@ -1,6 +1,6 @@
 //! Contradictions within a step, and between a step and a target.
 
-use model::units::ExactSize;
+use model::units::{ExactSize, counted};
 use model::{
     CacheState, Capabilities, DataClass, EngineChoice, EngineKind, Mix, OpenSync, Preparation, ReadFirst,
     Regions, Step, Target, TargetKind, Workload,
@@ -456,9 +456,9 @@ fn size_misfits(w: &Workload, memory_bytes: u64, found: &mut Vec<Contradiction>)
             found.push(fatal(
                 &["size", "bs", "jobs", "files"],
                 format!(
-                    "{} in {} file(s) has no room for one block of {} per job ({} jobs)",
+                    "{} in {} has no room for one block of {} per job ({} jobs)",
                     ExactSize(size),
-                    w.files.count,
+                    counted(w.files.count as usize, "file"),
                     ExactSize(u64::from(largest)),
                     w.jobs
                 ),

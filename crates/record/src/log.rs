@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use model::units::counted;
 use model::{Event, LOG_FORMAT, Note, Run, RunStarted, Severity};
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
@@ -369,9 +370,9 @@ impl Parser {
                 format!("the log is damaged: {first}; the figures cover only the lines before it")
             } else if self.left_out > 0 {
                 format!(
-                    "the log is damaged: {first}; {} line(s) from there on are ignored, and the figures \
+                    "the log is damaged: {first}; {} from there on are ignored, and the figures \
                      cover only the earlier lines; pass --accept-damage to use all readable lines",
-                    self.left_out
+                    counted(self.left_out, "line")
                 )
             } else {
                 let others = match self.log.damage.len() - 1 {

@@ -38,6 +38,15 @@ pub(crate) struct FigureRow<'a> {
     pub cells: Vec<(Cell, Option<&'a Comparison>)>,
 }
 
+impl<'a> FigureRow<'a> {
+    /// The row of these targets only, by their indices; `None` if none of them has its figure.
+    pub fn of(&self, targets: &[usize]) -> Option<FigureRow<'a>> {
+        let cells: Vec<_> = targets.iter().map(|target| self.cells[*target].clone()).collect();
+        let has_figure = cells.iter().any(|(cell, _)| !cell.text.is_empty());
+        has_figure.then(|| FigureRow { name: self.name.clone(), cells })
+    }
+}
+
 /// The headings of [`FrameStep::figures`].
 pub(crate) const FIGURES: [&str; 17] = [
     "score",

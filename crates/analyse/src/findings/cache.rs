@@ -1,5 +1,6 @@
 //! Compares the bytes that the workload moved with the bytes that the devices moved: caches, copies, compression.
 
+use model::units::counted;
 use model::{DataClass, Finding, LayerKind, Operation, Preparation, Severity, Step, TargetKind, fact};
 
 use super::context::{Ended, Pair};
@@ -101,8 +102,8 @@ pub(super) fn buffered_fallback(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
         let steps: Vec<&Step> = context.transfers_on(target).filter(is_fallback).map(|p| p.step).collect();
         if !steps.is_empty() {
             let message = format!(
-                "direct I/O is not available here, so {} step(s) went through the page cache: evicted before each repeat of reads, synced within the measured time of writes",
-                steps.len()
+                "direct I/O is not available here, so {} went through the page cache: evicted before each repeat of reads, synced within the measured time of writes",
+                counted(steps.len(), "step")
             );
             let figures = vec![evidence("steps without direct I/O", steps.len() as f64, "1")];
             found.push(rule.finding(Severity::Warning, subject(target, None), message, figures));

@@ -1,5 +1,6 @@
 //! The cost of a layer, where two targets of a run differ by one layer.
 
+use model::units::counted;
 use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Verdict, fact};
 
 use super::context::Ended;
@@ -120,7 +121,7 @@ fn cost(
     let largest_four: Vec<String> = largest.iter().take(4).map(in_words).collect();
     let more = match largest.len() {
         0..=4 => String::new(),
-        n => format!(", and differences in {} more step(s)", n - 4),
+        n => format!(", and differences in {}", counted(n - 4, "more step")),
     };
     let mut message =
         format!("{layer} ({} against {}): {}{more}", target.name, plain.name, list(&largest_four));

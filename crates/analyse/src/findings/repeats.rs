@@ -328,6 +328,9 @@ pub(super) fn series(repeat: &Repeat) -> Vec<Work> {
     by_start.into_values().collect()
 }
 
+/// A start that changes a figure by a smaller share is good to know, but nothing has to be done about it.
+const SMALL_EFFECT: f64 = 0.03;
+
 pub(super) fn start_up_transient(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     // A given load fixes the rate, and metadata operations take turns.
     let judged = context.completed().filter(|p| p.is_closed_transfer());
@@ -357,7 +360,8 @@ pub(super) fn start_up_transient(rule: &Rule, context: &RuleContext<'_>) -> Vec<
             evidence("repeats", t.repeats as f64, "1"),
             evidence("probability without a transient", t.p, "1"),
         ];
-        let found = rule.finding(Severity::Warning, pair.subject(), message, figures);
+        let severity = if t.effect.abs() < SMALL_EFFECT { Severity::Info } else { Severity::Warning };
+        let found = rule.finding(severity, pair.subject(), message, figures);
         Some(found.changing(t.effect).advising(advice(pair.step, t.seconds)))
     };
     found.into_iter().filter_map(finding).collect()

@@ -1,5 +1,6 @@
 //! Data sets that are too small, repeats that are too short, rounds that are too few.
 
+use model::units::counted;
 use model::{CacheState, Finding, Severity, Step, Target};
 
 use super::context::Pair;
@@ -161,8 +162,8 @@ pub(super) fn few_rounds(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let counts: Vec<usize> = counts.filter(|n| *n < 3).collect();
         let Some(fewest) = counts.iter().min() else { continue };
         let message = format!(
-            "{} step(s) have fewer than three good repeats: their intervals are wide or missing",
-            counts.len()
+            "{} with fewer than three good repeats: intervals are wide or missing",
+            counted(counts.len(), "step")
         );
         let figures = vec![evidence("fewest good repeats of a step", *fewest as f64, "1")];
         let finding = rule.finding(Severity::Info, subject(target, None), message, figures).changing(0.05);

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use analyse::{Estimator, agreements, analyse};
 use host::{Hold, Roots, identify, presence};
+use model::units::counted;
 use model::units::{parse_duration_ns, parse_size};
 use model::{
     CheckedWork, LayerKind, OWN_TARGET, Plan, Rounds, Run, Severity, Step, TOOLS_TARGET, Target, TargetKind,
@@ -327,12 +328,15 @@ fn how_long(plan: &Plan, checks: &[&Check], values: &Values) -> String {
     let checks = checks.len();
     match plan.rounds {
         Rounds::Fixed(rounds) => format!(
-            "{checks} check(s) in {rounds} round(s) of about {}, {} together",
+            "{} in {} of about {}, {} together",
+            counted(checks, "check"),
+            counted(rounds as usize, "round"),
             shown(round),
             shown(round * f64::from(rounds))
         ),
         Rounds::Auto { budget_ns, .. } => format!(
-            "{checks} check(s) in rounds of about {}, until their rates are decided, at most {} (--budget)",
+            "{} in rounds of about {}, until their rates are decided, at most {} (--budget)",
+            counted(checks, "check"),
             shown(round),
             shown(budget_ns as f64 / 1e9)
         ),

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use analyse::{Analysis, Pairing, Series, analyse, telemetry};
+use model::units::counted;
 use model::{Note, Run, Severity};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
 use report::{AnalysedRun, RunView, TerminalText, json};
@@ -95,7 +96,7 @@ fn listed(cli: &Cli, runs: &[RunSummary]) -> TerminalText {
         Column::new("targets", Align::Left),
     ];
     columns.extend(has_doubles.then(|| Column::new("log", Align::Left)));
-    let table = Table { title: format!("{} run(s)", runs.len()), columns, stub: 1, rows: rows.collect() };
+    let table = Table { title: counted(runs.len(), "run"), columns, stub: 1, rows: rows.collect() };
     report::table_text(&table, output::style(cli.color))
 }
 

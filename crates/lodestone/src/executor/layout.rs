@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use engine::{Generations, IoTarget, Task};
 use host::testfiles::{TestFileError, TestFiles, free_bytes};
+use model::units::counted;
 use model::{
     BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Step, Stop, SyncRule,
     Target, TargetKind, Workload,
@@ -131,8 +132,9 @@ impl Local<'_> {
     fn note_size(&mut self, target: &Target, set: &DataNeed, bytes: u64) {
         let Some(asked) = set.key.files.size_bytes.filter(|asked| *asked != bytes) else { return };
         let message = format!(
-            "the test data are {bytes} bytes, not {asked}: {} file(s) of whole blocks of {} bytes",
-            set.count, set.unit
+            "the test data are {bytes} bytes, not {asked}: {} of whole blocks of {} bytes",
+            counted(set.count as usize, "file"),
+            set.unit
         );
         self.note(Severity::Info, "data-size", Some(target.name.clone()), message);
     }

@@ -128,7 +128,7 @@ fn a_crosscheck_ends_with_its_budget() {
     ];
     let output = bench.run(&args);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("1 check(s) in rounds of about"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 check in rounds of about"), "{}", stderr(&output));
     assert!(stderr(&output).contains("at most 1 s (--budget)"), "{}", stderr(&output));
     let run: Value = serde_json::from_str(&bench.ok(&["export", "last", "--format", "json"])).unwrap();
     let rounds = run["repeats"].as_array().unwrap().iter().filter_map(|r| r["round"].as_u64()).max();

@@ -37,7 +37,7 @@ fn directories_of_repeats_dates_and_hours_are_one_target() {
         let files = files.each_ref().map(|(path, text)| (path.as_str(), text.clone()));
         let results = write(&bench, &files);
         let said = bench.ok(&["import", "--dry-run", &results]);
-        assert!(said.contains("1 target(s) (SSD), 1 step(s), up to 3 repeat(s)"), "{said}");
+        assert!(said.contains("1 target (SSD), 1 step, up to 3 repeats"), "{said}");
         assert!(said.contains("repeat (") && said.contains(names[0]), "{said}");
         assert!(!bench.ok(&["import", &results]).contains("taken for"));
     }
@@ -51,10 +51,10 @@ fn a_level_named_repeat_is_one_and_a_named_level_is_a_label() {
         &[("hdd/quiet/a.txt", hdparm(100)), ("hdd/loud/a.txt", hdparm(90)), ("r1/x/a.txt", hdparm(80))],
     );
     let said = bench.ok(&["import", "--dry-run", &results, "--path-labels", "device/repeat"]);
-    assert!(said.contains("2 target(s) (hdd, r1), 1 step(s), up to 2 repeat(s)"), "{said}");
+    assert!(said.contains("2 targets (hdd, r1), 1 step, up to 2 repeats"), "{said}");
     assert!(said.contains("\n  repeat  loud, quiet, x\n"), "{said}");
     let said = bench.ok(&["import", "--dry-run", &results, "--path-labels", "-/machine"]);
-    assert!(said.contains("3 target(s)") && said.contains("no label (-)"), "{said}");
+    assert!(said.contains("3 targets") && said.contains("no label (-)"), "{said}");
 }
 
 /// FAT32 and fat32 were two filesystems, and fat32.txt next to ext4.txt was called `unnamed`.
@@ -70,10 +70,10 @@ fn spellings_are_one_value_and_a_name_is_better_than_none() {
     ];
     let results = write(&bench, &files.map(|(path, mb)| (path, hdparm(mb))));
     let said = bench.ok(&["import", "--dry-run", &format!("{results}/1")]);
-    assert!(said.contains("3 target(s) (FAT32, ext4, own), 1 step(s), up to 3 repeat(s)"), "{said}");
+    assert!(said.contains("3 targets (FAT32, ext4, own), 1 step, up to 3 repeats"), "{said}");
     let bench = Bench::new();
     let results = write(&bench, &[("fat32.txt", hdparm(90))]);
-    assert!(bench.ok(&["import", "--dry-run", &results]).contains("1 target(s) (fat32)"));
+    assert!(bench.ok(&["import", "--dry-run", &results]).contains("1 target (fat32)"));
 }
 
 /// A read and a write of dd without its command line were compared as if they were two targets.
@@ -83,15 +83,15 @@ fn copies_of_different_directions_are_not_compared() {
     let results =
         write(&bench, &[("ssd-write.txt", dd(100)), ("ssd-read.txt", dd(300)), ("hdd-read.txt", dd(200))]);
     let said = bench.ok(&["import", &results]);
-    assert!(said.contains("2 target(s) (hdd, ssd), 2 step(s), up to 1 repeat(s)"), "{said}");
+    assert!(said.contains("2 targets (hdd, ssd), 2 steps, up to 1 repeat"), "{said}");
     let shown = bench.ok(&["show"]);
     assert!(shown.contains("dd: read") && shown.contains("dd: write") && !shown.contains("copy"), "{shown}");
     // Where nothing states the direction, files of other names may be of another.
     let bench = Bench::new();
     let results = write(&bench, &[("a.txt", dd(100)), ("b.txt", dd(300))]);
     let said = bench.ok(&["import", &results]);
-    assert!(said.contains("1 target(s) (imported), 2 step(s)"), "{said}");
+    assert!(said.contains("1 target (imported), 2 steps"), "{said}");
     assert!(bench.ok(&["show"]).contains("direction of b unknown"));
     let said = bench.ok(&["import", "--again", &results, "--label", "direction=read"]);
-    assert!(said.contains("2 target(s) (a, b), 1 step(s)"), "{said}");
+    assert!(said.contains("2 targets (a, b), 1 step"), "{said}");
 }

@@ -230,7 +230,7 @@ fn results_can_be_listed_shown_exported_and_compared() {
     assert!(json["comparisons"][0]["method"].as_str().unwrap().contains("drift"));
 
     std::fs::remove_file(bench.store().join("index")).unwrap();
-    assert!(bench.ok(&["list"]).contains("2 run(s)"));
+    assert!(bench.ok(&["list"]).contains("2 runs"));
 }
 
 /// A copy of the fixture's log with this id, each of its events edited.

@@ -99,7 +99,7 @@ fn a_store_that_fills_up_has_the_log_written_elsewhere() {
     for args in [&["list"][..], &["show", "last"], &["export", "last"]] {
         let (code, said) = run_into(&bench, &store, &second, args);
         assert_eq!(code, Some(0), "{args:?}: {said}");
-        let words = if args == ["list"] { "1 run(s)" } else { part.run.started.id.as_str() };
+        let words = if args == ["list"] { "1 run" } else { part.run.started.id.as_str() };
         assert!(said.contains(words), "{args:?}: {said}");
     }
 }
@@ -120,7 +120,7 @@ fn a_read_only_store_can_be_read_and_a_run_gives_advice() {
         return;
     }
     let listed = bench.run(&["list"]);
-    assert!(stdout(&listed).contains("1 run(s)"));
+    assert!(stdout(&listed).contains("1 run"));
     let said = stderr(&listed);
     assert!(said.contains("works without the index") && !said.contains("delete"), "{said}");
     bench.ok(&["show", "last"]);

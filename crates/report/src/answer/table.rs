@@ -4,19 +4,57 @@ use analyse::Summary;
 use model::{Comparison, Metric, Verdict};
 
 use crate::answer::LONGEST_NAME;
+use crate::document::grid::width;
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
 use crate::figures::{display_margin, display_ratio};
 use crate::frame::{FigureRow, Frame};
 use crate::words::short;
 
-/// The table and the meaning of its marks. Nothing without rows.
+/// Targets stand side by side in one table until their columns have this many characters, as a page shows without
+/// scrolling.
+const WIDEST: usize = 84;
+/// The characters of a column with a short name.
+const NARROWEST: usize = 12;
+
+/// The table and the meaning of its marks, or several tables where the targets are many. A target without figures has no
+/// column, and a table has only rows of its own targets. Nothing without rows.
 pub(crate) fn answer_sections(frame: &Frame<'_>, summaries: &[Summary], margin: f64) -> Vec<Section> {
     let rows = frame.rows();
     if rows.is_empty() {
         return Vec::new();
     }
-    let table = answer_table(&frame.targets, frame.baseline, &rows, summaries);
-    [Section::Table(table)].into_iter().chain(legend(&rows, margin).map(Section::Text)).collect()
+    let has_figure = |i: &usize| rows.iter().any(|row| !row.cells[*i].0.text.is_empty());
+    let shown: Vec<usize> = (0..frame.targets.len()).filter(has_figure).collect();
+    let parts = side_by_side(&frame.targets, &shown);
+    let count = parts.len();
+    let table = |(i, part): (usize, &Vec<usize>)| {
+        let targets: Vec<&str> = part.iter().map(|target| frame.targets[*target]).collect();
+        let own = rows.iter().filter_map(|row| row.of(part)).collect::<Vec<_>>();
+        let mut table = answer_table(&targets, frame.baseline, &own, summaries);
+        if count > 1 {
+            table.title.push_str(&format!(" ({} of {count})", i + 1));
+        }
+        Section::Table(table)
+    };
+    let tables = parts.iter().enumerate().map(table);
+    tables.chain(legend(&rows, margin).map(Section::Text)).collect()
+}
+
+/// The targets with these indices in parts that fit side by side.
+fn side_by_side(targets: &[&str], shown: &[usize]) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut used = WIDEST;
+    for target in shown {
+        // A gap is three characters wide.
+        let needed = (width(&short(targets[*target], LONGEST_NAME)) + 3).max(NARROWEST);
+        if used + needed > WIDEST {
+            parts.push(Vec::new());
+            used = 0;
+        }
+        used += needed;
+        parts.last_mut().expect("a part was just made").push(*target);
+    }
+    parts
 }
 
 /// The table of groups of machines, of which the first is the baseline.
@@ -138,4 +176,22 @@ pub(crate) fn mark(c: &Comparison) -> Cell {
         Verdict::Slower => (change(), Tone::Bad),
     };
     Cell { value: Some(c.ratio.value), ..Cell::text(text).tone(tone) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_targets_stand_in_several_tables_and_none_is_lost() {
+        let short = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        assert_eq!(side_by_side(&short, &[0, 2, 4]), [[0, 2, 4]], "those without figures have no column");
+        let parts = side_by_side(&short, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(parts.concat(), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(parts.len(), 2, "{parts:?}");
+        let long = ["machine-of-the-first-rack:/mnt"; 4];
+        assert_eq!(side_by_side(&long, &[0, 1, 2, 3]).len(), 2, "long names need more room");
+        let endless = "x".repeat(500);
+        assert_eq!(side_by_side(&[&endless, &endless], &[0, 1]).concat(), [0, 1]);
+    }
 }

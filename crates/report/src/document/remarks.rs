@@ -10,7 +10,7 @@ use crate::document::Section;
 const MOST: usize = 5;
 
 /// Findings, merged by rule as far as they are equal, and notes. Unless `all` is true, only the first of each rule, except
-/// errors, and the least important are only counted.
+/// errors; the least important, and notes that nothing is to be done about, are only counted.
 pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section> {
     let mut groups = groups(findings);
     if !all {
@@ -18,6 +18,7 @@ pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section
     }
     let mut remarks: Vec<(Severity, Section)> =
         groups.into_iter().map(|g| (g.first.severity, g.section(run))).collect();
+    let mut asides = 0;
     for note in run.notes.iter().filter(|note| !is_taken_over(note, findings)) {
         let about = match &note.target {
             Some(target) => format!("{target} · {}", note.topic),
@@ -26,12 +27,13 @@ pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section
         let remark =
             Section::Remark { severity: note.severity, about, message: note.message.clone(), advice: None };
         if !remarks.iter().any(|(_, known)| *known == remark) {
+            asides += usize::from(note.severity == Severity::Info);
             remarks.push((note.severity, remark));
         }
     }
     remarks.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
     let errors = remarks.iter().filter(|(severity, _)| *severity == Severity::Error).count();
-    let shown = if all { remarks.len() } else { MOST.max(errors) };
+    let shown = if all { remarks.len() } else { MOST.min(remarks.len() - asides).max(errors) };
     let more = remarks.len().saturating_sub(shown);
     let mut sections: Vec<Section> = remarks.into_iter().take(shown).map(|(_, section)| section).collect();
     if more > 0 {
@@ -123,10 +125,11 @@ impl Group<'_> {
     fn section(self, run: &Run) -> Section {
         let first = self.first;
         let target = first.subject.target.as_deref().unwrap_or("all");
-        let whom = if self.same_words && !self.targets.is_empty() {
-            self.targets.join(", ")
-        } else {
-            target.to_owned()
+        let is_about_all = self.targets.len() > 2 && self.targets.len() == run.started.targets.len();
+        let whom = match self.targets.as_slice() {
+            [_, ..] if self.same_words && is_about_all => "all targets".to_owned(),
+            targets @ [_, ..] if self.same_words => named(targets),
+            _ => target.to_owned(),
         };
         let mut about = format!("{whom} · {}", first.rule);
         if let Some(step) = self.steps.first() {

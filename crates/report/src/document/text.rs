@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use model::Severity;
 
 use crate::document::grid::{gap, padding, parts, width, wrapped};
-use crate::document::{Align, Document, Section, Table, Tone};
+use crate::document::{Align, Cell, Document, Section, Table, Tone};
 use crate::terminal::TerminalText;
 
 /// Width and colours of text.
@@ -105,7 +105,15 @@ impl Writer {
         self.out.push("\n");
         self.line(&table.title, Style::new().bold());
         let indent = "  ";
-        for part in parts(table, self.style.width.saturating_sub(indent.len())) {
+        let parts = parts(table, self.style.width.saturating_sub(indent.len()));
+        // One of several parts has only the rows that have something in its columns.
+        let has_cell = |row: &[Cell], columns: &[usize]| {
+            columns
+                .iter()
+                .filter(|c| **c >= table.stub)
+                .any(|c| row.get(*c).is_some_and(|cell| !cell.text.is_empty()))
+        };
+        for part in &parts {
             let columns: Vec<_> = part.columns.iter().zip(&part.widths).collect();
             self.out.push(indent);
             for (column, width) in &columns {
@@ -114,7 +122,7 @@ impl Writer {
                 self.out.push(gap());
             }
             self.end_line();
-            for row in &table.rows {
+            for row in table.rows.iter().filter(|row| parts.len() == 1 || has_cell(row, &part.columns)) {
                 let names = row.first().map_or_else(Vec::new, |name| match columns.first() {
                     Some((0, to)) if table.stub == 1 && width(&name.text) > **to => wrapped(&name.text, **to),
                     _ => vec![name.text.clone()],

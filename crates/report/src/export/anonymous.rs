@@ -18,6 +18,7 @@ use std::hash::Hasher;
 use std::path::Path;
 
 use model::fact::{Disclosure, Fact, Subject};
+use model::units::counted;
 use model::{
     DeviceActivity, FailureKind, Figure, Host, Imported, IntegrityCheck, LaidOut, Layer, LayerKind, Mismatch,
     Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Remark, RemoteHost, Repeat, RepeatFailure,
@@ -66,9 +67,8 @@ impl Anonymiser {
     /// Counts of what was replaced and left out so far, as part of a sentence.
     pub fn account(&self) -> String {
         let replaced: Vec<String> =
-            self.replaced.iter().map(|(kind, names)| format!("{} {kind}(s)", names.len())).collect();
-        let left_out: Vec<String> =
-            self.left_out.iter().map(|(kind, count)| format!("{count} {kind}(s)")).collect();
+            self.replaced.iter().map(|(kind, names)| counted(names.len(), kind)).collect();
+        let left_out: Vec<String> = self.left_out.iter().map(|(kind, count)| counted(*count, kind)).collect();
         let list =
             |items: Vec<String>| if items.is_empty() { "nothing".to_owned() } else { items.join(", ") };
         format!("replaced by pseudonyms: {}; left out: {}", list(replaced), list(left_out))

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use analyse::analyse;
+use model::units::counted;
 use model::{Event, Host, Plan, Rounds, RunFinished, RunOutcome, RunStarted, Source};
 use record::Store;
 use record::import::{Assembled, Gathered, Problem, ProblemKind, assemble, import_named};
@@ -62,7 +63,10 @@ pub fn import(cli: &Cli, args: &ImportArgs) -> Result<ExitCode, Failure> {
         if batch.only_known() {
             return Ok(ExitCode::SUCCESS);
         }
-        return Err(Failure::failed(format!("nothing could be imported from {} file(s)", inputs.len())));
+        return Err(Failure::failed(format!(
+            "nothing could be imported from {}",
+            counted(inputs.len(), "file")
+        )));
     }
     if args.dry_run {
         text.push(labels::meanings(&taken_for));
@@ -144,7 +148,7 @@ impl ImportBatch {
         let more = self.lines.len().saturating_sub(limit);
         self.lines.truncate(limit);
         if more > 0 {
-            self.lines.push(format!("{file}: {more} more problem(s)"));
+            self.lines.push(format!("{file}: {}", counted(more, "more problem")));
         }
         if parsed.reports.is_empty() {
             return Ok(false);
@@ -160,7 +164,8 @@ impl ImportBatch {
             let version = report.version.as_ref().map_or_else(String::new, |v| format!(" {v}"));
             *tools.entry(format!("{}{version}", report.tool)).or_default() += 1;
         }
-        let tools: Vec<String> = tools.iter().map(|(tool, n)| format!("{tool}, {n} result(s)")).collect();
+        let tools: Vec<String> =
+            tools.iter().map(|(tool, n)| format!("{tool}, {}", counted(*n, "result"))).collect();
         let first = self.contents.entry(source.digest.clone()).or_insert_with(|| file.clone());
         let equal = match first.as_str() {
             first if first == file => String::new(),
@@ -207,7 +212,7 @@ impl ImportBatch {
             text.push('\n');
         }
         let results: usize = self.gathered.iter().map(|g| g.reports.len()).sum();
-        text.push_str(&format!("{results} result(s) of {} file(s)", self.gathered.len()));
+        text.push_str(&format!("{} of {}", counted(results, "result"), counted(self.gathered.len(), "file")));
         let others = [
             (self.left_out, "left out"),
             (self.repeated, "already known"),
@@ -226,10 +231,10 @@ fn shape(assembled: &Assembled) -> String {
     let names: Vec<&str> = assembled.targets.iter().map(|t| t.name.as_str()).collect();
     let shown = if names.len() > 12 { format!("{}, …", names[..12].join(", ")) } else { names.join(", ") };
     format!(
-        "{} target(s) ({shown}), {} step(s), up to {} repeat(s) of each\n",
-        names.len(),
-        assembled.steps.len(),
-        assembled.rounds
+        "{} ({shown}), {}, up to {} of each\n",
+        counted(names.len(), "target"),
+        counted(assembled.steps.len(), "step"),
+        counted(assembled.rounds as usize, "repeat")
     )
 }
 
