@@ -1,20 +1,20 @@
 //! The engine alone, without plan, record and report, for profilers and instruction counts.
 
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{IoTarget, OpenFiles, StampComparison, Task, open_flags};
-use model::{EngineKind, Interval, Regions, RepeatOutcome, Stop, Workload};
+use engine::{IoTarget, OpenFiles, Outcome, StampComparison, Task, open_flags};
+use model::{EngineKind, Interval, Mix, Regions, RepeatOutcome, Stop, Workload};
 
 use crate::stamp_figures::{figures_ns, more_percent};
 
 /// `O_NOATIME`, which the program itself uses for its files. From asm-generic/fcntl.h.
-const NOATIME: i32 = 0o1_000_000;
+pub(crate) const NOATIME: i32 = 0o1_000_000;
 
 /// Random reads of 4 KiB, or a variation of them.
 #[derive(Clone, Debug, clap::Args)]
@@ -116,29 +116,16 @@ pub fn drive_until(args: &DriveArgs, stop: Stop) -> io::Result<Driven> {
             .open(&args.file)
     };
     let per_job = (0..args.jobs).map(|_| Ok(vec![open()?])).collect::<io::Result<Vec<_>>>()?;
-    let file_bytes = per_job[0][0].metadata()?.len();
-    let task = Task {
-        start: 0.0,
-        repeat: 0,
+    let mut ops = 0;
+    let mut count = |interval: Interval| ops += interval.operations.values().map(|o| o.count).sum::<u64>();
+    let driving = Driving {
         workload,
         engine: args.engine,
         stop,
-        ramp_ns: 0,
         interval_ns: args.interval * 1_000_000,
-        max_errors: 1,
-        seed: 1,
-        target: IoTarget::Files(OpenFiles { per_job, file_bytes, writable: false, generations: None }),
         compare_stamps: args.compare_stamps,
-        sim: None,
-        concurrent: Vec::new(),
     };
-    let mut ops = 0;
-    let mut count = |interval: Interval| ops += interval.operations.values().map(|o| o.count).sum::<u64>();
-    let outcome =
-        engine::run(task, &Arc::new(AtomicBool::new(false)), &mut count).map_err(io::Error::other)?;
-    if outcome.outcome != RepeatOutcome::Completed {
-        return Err(io::Error::other(format!("the repeat ended as {:?}", outcome.outcome)));
-    }
+    let outcome = on_files(per_job, driving, &mut count)?;
     let each = |ns: u64| ns as f64 / ops as f64;
     Ok(Driven {
         rate: ops as f64 / (outcome.window_ns as f64 / 1e9),
@@ -146,6 +133,47 @@ pub fn drive_until(args: &DriveArgs, stop: Stop) -> io::Result<Driven> {
         system_ns: each(outcome.workers.system_ns),
         stamps: outcome.stamps,
     })
+}
+
+/// What the engine does, without a ramp.
+pub(crate) struct Driving {
+    pub workload: Workload,
+    pub engine: EngineKind,
+    pub stop: Stop,
+    pub interval_ns: u64,
+    pub compare_stamps: bool,
+}
+
+/// Drives the engine over opened files, of each job its own. They may be written where the workload writes.
+pub(crate) fn on_files(
+    per_job: Vec<Vec<File>>,
+    driving: Driving,
+    on_interval: &mut dyn FnMut(Interval),
+) -> io::Result<Outcome> {
+    let Driving { workload, engine, stop, interval_ns, compare_stamps } = driving;
+    let file_bytes = per_job[0][0].metadata()?.len();
+    let writable = workload.mix != Mix::Transfer { read_percent: 100 };
+    let task = Task {
+        start: 0.0,
+        repeat: 0,
+        workload,
+        engine,
+        stop,
+        ramp_ns: 0,
+        interval_ns,
+        max_errors: 1,
+        seed: 1,
+        target: IoTarget::Files(OpenFiles { per_job, file_bytes, writable, generations: None }),
+        compare_stamps,
+        sim: None,
+        concurrent: Vec::new(),
+    };
+    let outcome =
+        engine::run(task, &Arc::new(AtomicBool::new(false)), on_interval).map_err(io::Error::other)?;
+    match outcome.outcome {
+        RepeatOutcome::Completed => Ok(outcome),
+        other => Err(io::Error::other(format!("the repeat ended as {other:?}"))),
+    }
 }
 
 fn workload(args: &DriveArgs) -> Workload {

@@ -12,6 +12,7 @@ use benches::certainty::equal::{EqualArgs, equal};
 use benches::certainty::repeats::{RepeatsArgs, repeats};
 use benches::claims::{FindingsArgs, findings};
 use benches::clients::clients;
+use benches::differ::{DifferArgs, differ};
 use benches::drive::{DriveArgs, drive};
 use benches::features::features;
 use benches::footprint::footprint;
@@ -20,6 +21,7 @@ use benches::kinds::{KindsArgs, kinds};
 use benches::log::{LogArgs, log};
 use benches::machines::{MachinesArgs, machines};
 use benches::measured;
+use benches::noise::{NoiseArgs, noise};
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
 use benches::stalls::{StallsArgs, stalls};
@@ -58,6 +60,10 @@ enum Command {
     Drive(DriveArgs),
     /// How often verdicts are wrong and intervals contain the truth, by simulation
     Certainty(CertaintyArgs),
+    /// The noise of a disk over time scales, which `certainty` simulates
+    Noise(NoiseArgs),
+    /// A difference of known size on a real disk: time until it is found
+    Differ(DifferArgs),
     /// Verdicts on equal targets on real storage
     Equal(EqualArgs),
     /// Verdicts on files that stall rarely
@@ -102,6 +108,8 @@ fn main() -> ExitCode {
         Command::Telemetry(args) => telemetry(&args),
         Command::Drive(args) => drive(&args).map(|driven| driven.to_string()),
         Command::Certainty(args) => certainty(&args),
+        Command::Noise(args) => noise(&args),
+        Command::Differ(args) => differ(&args),
         Command::Equal(args) => equal(&args),
         Command::Stalls(args) => stalls(&args),
         Command::Bias(args) => bias(&args),

@@ -4,7 +4,9 @@
 //! not implement the request.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -40,6 +42,8 @@ pub enum Delay {
     Rare(Duration, f64, Duration),
     /// All take the first; the first read that begins at least the second after the start takes the third.
     Stall(Duration, Duration, Duration),
+    /// As long as the disk below takes, and longer by this share.
+    Disk(f64),
 }
 
 /// The server's state.
@@ -78,12 +82,16 @@ impl State {
                 stall
             }
             Delay::Stall(base, ..) => base,
+            Delay::Disk(_) => Duration::ZERO,
         }
     }
 }
 
-/// A filesystem with one file.
-struct Server(Arc<Mutex<State>>);
+/// A filesystem with one file. With a file below it, reads are passed on to that.
+struct Server(Arc<Mutex<State>>, Option<File>);
+
+/// The largest alignment that direct I/O asks for here.
+const ALIGNMENT: usize = 4096;
 
 fn attributes(ino: u64) -> FileAttr {
     FileAttr {
@@ -130,7 +138,7 @@ impl Filesystem for Server {
         _: &Request,
         _: INodeNo,
         _: FileHandle,
-        _: u64,
+        offset: u64,
         size: u32,
         _: OpenFlags,
         _: Option<LockOwner>,
@@ -139,14 +147,25 @@ impl Filesystem for Server {
         let began = Instant::now();
         let Ok(mut state) = self.0.lock() else { return reply.error(Errno::EIO) };
         state.arrivals.push(began);
-        let delay = state.next();
+        let mut delay = state.next();
+        let mut buffer = vec![0; size as usize + ALIGNMENT];
+        let from = buffer.as_ptr().align_offset(ALIGNMENT);
+        let data = &mut buffer[from..from + size as usize];
+        if let Some(disk) = &self.1 {
+            if disk.read_exact_at(data, offset).is_err() {
+                return reply.error(Errno::EIO);
+            }
+            if let Delay::Disk(more) = state.delay {
+                delay = began.elapsed().mul_f64(1.0 + more);
+            }
+        }
         std::thread::sleep(delay.saturating_sub(WAKING));
         while began.elapsed() < delay {
             std::hint::spin_loop();
         }
         state.took_ns.push(began.elapsed().as_nanos() as u64);
         drop(state);
-        reply.data(&vec![0; size as usize]);
+        reply.data(data);
     }
 }
 
@@ -175,13 +194,21 @@ impl SlowFile {
     /// # Errors
     /// The kernel's, if FUSE is not available.
     pub fn mount(place: &Path) -> io::Result<Self> {
+        Self::over(place, None)
+    }
+
+    /// The same, with reads that are passed on to a file of at least [`FILE_BYTES`].
+    ///
+    /// # Errors
+    /// The kernel's, if FUSE is not available.
+    pub fn over(place: &Path, disk: Option<File>) -> io::Result<Self> {
         let scratch = tempfile::tempdir_in(place)?;
         let point = scratch.path().join("mount");
         std::fs::create_dir(&point)?;
         let state = Arc::new(Mutex::new(State::new(Delay::Fixed(Duration::ZERO))));
         let mut config = Config::default();
         config.mount_options.push(MountOption::FSName("lodestone-truth".to_owned()));
-        let session = fuser::spawn_mount(Server(Arc::clone(&state)), &point, &config)?;
+        let session = fuser::spawn_mount(Server(Arc::clone(&state), disk), &point, &config)?;
         Ok(Self { state, file: point.join(FILE_NAME), _session: session, scratch })
     }
 

@@ -50,6 +50,7 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "averages" => "Compared with the average of a fixed number of runs",
         "drift" => "Drift",
         "times" => "How long it takes",
+        "recorded" => "With the noise of a real disk",
         "makings" => "Made several times",
         "groups" => "Groups of machines",
         "stalls" => "Rare stalls",

@@ -7,6 +7,7 @@ use model::Verdict;
 use super::groups::groups_table;
 use super::makings::makings_table;
 use super::noise::{Noise, World};
+use super::recorded::recorded_table;
 use super::simulated::AIMS;
 use super::stalling::stalls_table;
 use super::times::times_table;
@@ -31,7 +32,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 10] = [
+pub(super) const TABLES: [&str; 11] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -39,6 +40,7 @@ pub(super) const TABLES: [&str; 10] = [
     "drift",
     "interim",
     "times",
+    "recorded",
     "makings",
     "groups",
     "stalls",
@@ -55,6 +57,7 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "drift" => drift(n),
         "interim" => interim(n),
         "times" => times_table(n),
+        "recorded" => recorded_table(n),
         "makings" => makings_table(n),
         "groups" => groups_table(n),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.

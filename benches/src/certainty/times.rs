@@ -62,36 +62,28 @@ impl Drifting {
     }
 }
 
-struct Storage {
-    slow: Slow,
-    speeds: [f64; 2],
-    rng: Xoshiro256PlusPlus,
-    machine: Drifting,
-    own: [Drifting; 2],
-    seconds: f64,
+/// Two targets on a virtual clock. `noise` is the mean of the noise of a target between two times in seconds.
+pub(super) struct Storage<N> {
+    pub speeds: [f64; 2],
+    pub noise: N,
+    pub seconds: f64,
 }
 
-impl Storage {
-    fn new(slow: Slow, ratio: f64, seed: u64) -> Self {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let machine = Drifting::begin(&mut rng);
-        let own = [0; 2].map(|_| Drifting::begin(&mut rng));
-        Self { slow, speeds: [RATE, RATE * ratio], rng, machine, own, seconds: 0.0 }
+impl<N: FnMut(usize, f64, f64) -> f64> Storage<N> {
+    /// The second target is so many times as fast as the first.
+    pub(super) fn new(ratio: f64, noise: N) -> Self {
+        Self { speeds: [RATE, RATE * ratio], noise, seconds: 0.0 }
     }
 
     /// Carries an order out, interval by interval.
-    fn repeat(&mut self, order: &Order) -> Simulated {
+    pub(super) fn repeat(&mut self, order: &Order) -> Simulated {
         let length = order.timing.time_ns.unwrap_or(FIXED_NS) as f64 / 1e9;
         let intervals = (length / (order.timing.interval_ns as f64 / 1e9)).round().max(1.0);
         let interval = length / intervals;
-        let spread = WITHIN * (0.1 / interval).sqrt();
         let mut rates = Vec::with_capacity(intervals as usize);
         for _ in 0..intervals as usize {
-            let middle = self.seconds + interval / 2.0;
-            let machine = self.slow.machine * self.machine.at(middle, &mut self.rng);
-            let own = self.slow.own * self.own[order.lane].at(middle, &mut self.rng);
-            let within: f64 = StandardNormal.sample(&mut self.rng);
-            rates.push(self.speeds[order.lane] * (machine + own + spread * within).exp());
+            let noise = (self.noise)(order.lane, self.seconds, self.seconds + interval);
+            rates.push(self.speeds[order.lane] * noise.exp());
             self.seconds += interval;
         }
         self.seconds += AROUND_NS as f64 / 1e9;
@@ -101,28 +93,52 @@ impl Storage {
     }
 }
 
+/// The plans of a run whose repeats have chosen lengths, and of one of repeats of 1 s.
+pub(super) fn plans() -> [Plan; 2] {
+    [plan(LONGEST_NS, Some(SHORTEST_NS), BUDGET_NS), plan(FIXED_NS, None, BUDGET_NS)]
+}
+
+/// The columns of [`cells`] for both plans, behind these.
+pub(super) fn head<'a>(first: &[&'a str]) -> Vec<&'a str> {
+    let both = [
+        "chosen: right",
+        "chosen: wrong",
+        "chosen: half width",
+        "chosen: s",
+        "1 s: right",
+        "1 s: wrong",
+        "1 s: half width",
+        "1 s: s",
+    ];
+    [first, &both].concat()
+}
+
 /// One row for each slow noise and true difference.
 pub fn times_table(n: u64) -> String {
-    let chosen = plan(LONGEST_NS, Some(SHORTEST_NS), BUDGET_NS);
-    let fixed = plan(FIXED_NS, None, BUDGET_NS);
     let mut rows = Vec::new();
     for slow in SLOW {
         for ratio in [1.0, 1.05, 1.1, 1.2] {
             let mut row = vec![slow.name.to_owned(), format!("{:.0} %", (ratio - 1.0) * 100.0)];
-            for plan in [&chosen, &fixed] {
+            for plan in &plans() {
                 row.extend(cells(&trials(n, |seed| ended(plan, slow, ratio, seed)), ratio));
             }
             rows.push(row);
         }
     }
-    let of = |what: &str| ["right", "wrong", "half width", "s"].map(|column| format!("{what}: {column}"));
-    let head: Vec<String> = [of("chosen"), of("1 s")].concat();
-    let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    markdown(&[&["slow noise", "difference"], &head[..]].concat(), &rows)
+    markdown(&head(&["slow noise", "difference"]), &rows)
 }
 
 fn ended(plan: &Plan, slow: Slow, ratio: f64, seed: u64) -> Ended {
-    let mut storage = Storage::new(slow, ratio, seed);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut machine = Drifting::begin(&mut rng);
+    let mut own = [0; 2].map(|_| Drifting::begin(&mut rng));
+    let mut storage = Storage::new(ratio, |target: usize, from: f64, to: f64| {
+        let (middle, spread) = ((from + to) / 2.0, WITHIN * (0.1 / (to - from)).sqrt());
+        let machine = slow.machine * machine.at(middle, &mut rng);
+        let own = slow.own * own[target].at(middle, &mut rng);
+        let within: f64 = StandardNormal.sample(&mut rng);
+        machine + own + spread * within
+    });
     run(plan, 2, seed, |order| storage.repeat(order))
 }
 
