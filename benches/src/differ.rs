@@ -6,16 +6,14 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::Command;
 use std::time::Instant;
-
-use serde_json::Value;
 
 use crate::setting::{Setting, make};
 use crate::slow_file::{Delay, FILE_BYTES, SlowFile};
+use crate::stalls::{compared, verdict};
 use crate::table::markdown;
 
-/// `O_DIRECT` of x86-64 and most others, from asm-generic/fcntl.h.
+/// The reads of the server are direct, too.
 const DIRECT: i32 = nix::libc::O_DIRECT;
 /// The share by which rates may differ and be the same.
 const MARGIN: f64 = 0.03;
@@ -104,29 +102,11 @@ fn row(more: f64, truth: &Found, runs: &[Found]) -> Vec<String> {
 /// One run on the two files.
 fn one(args: &DifferArgs, files: &[SlowFile; 2], more: &[&str]) -> io::Result<Found> {
     let began = Instant::now();
-    let output = Command::new(args.setting.programs.lodestone())
-        .arg("run")
-        .args([&files[0].file, &files[1].file])
-        .arg("--store")
-        .arg(files[0].scratch.path().join("store"))
-        .args(["--rw", "randread", "--bs", "4k", "--iodepth", "1", "--json", "--quiet", "--no-report"])
-        .args(more)
-        .output()?;
+    let found = compared(&args.setting.programs.lodestone(), files, more)?;
     let seconds = began.elapsed().as_secs_f64();
-    if !output.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
-    }
-    let run: Value = serde_json::from_slice(&output.stdout)?;
-    let all = run["comparisons"].as_array().cloned().unwrap_or_default();
-    let found = all.iter().find(|c| c["metric"] == "bandwidth");
-    let found = found.ok_or_else(|| io::Error::other("the run has no comparison of bandwidths"))?;
     let number = |key: &str| found[key].as_f64();
-    let verdict = match (&found["verdict"], &found["unseen"]) {
-        (Value::String(verdict), Value::Null) => verdict.clone(),
-        _ => "same so far".to_owned(),
-    };
     Ok(Found {
-        verdict,
+        verdict: verdict(&found),
         ratio: number("ratio").unwrap_or(f64::NAN),
         interval: number("low").zip(number("high")),
         seconds,

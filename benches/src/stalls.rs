@@ -94,23 +94,33 @@ fn one(args: &StallsArgs, delays: [Delay; 2]) -> io::Result<String> {
     for (file, delay) in files.iter().zip(delays) {
         file.begin(delay)?;
     }
-    let output = Command::new(args.setting.programs.lodestone())
+    let budget = ["--budget", args.budget.as_str()];
+    compared(&args.setting.programs.lodestone(), &files, &budget).map(|found| verdict(&found))
+}
+
+/// The comparison of the rates of two files by a run of random reads of 4 KiB with these further arguments.
+pub(crate) fn compared(lodestone: &str, files: &[SlowFile; 2], more: &[&str]) -> io::Result<Value> {
+    let output = Command::new(lodestone)
         .arg("run")
         .args([&files[0].file, &files[1].file])
         .arg("--store")
         .arg(files[0].scratch.path().join("store"))
-        .args(["--rw", "randread", "--bs", "4k", "--iodepth", "1", "--budget", &args.budget])
-        .args(["--json", "--quiet", "--no-report"])
+        .args(["--rw", "randread", "--bs", "4k", "--iodepth", "1", "--json", "--quiet", "--no-report"])
+        .args(more)
         .output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
     let run: Value = serde_json::from_slice(&output.stdout)?;
-    let all = run["comparisons"].as_array().cloned().unwrap_or_default();
-    let found = all.iter().find(|c| c["metric"] == "bandwidth");
-    let found = found.ok_or_else(|| io::Error::other("the run has no comparison of bandwidths"))?;
-    Ok(match (&found["verdict"], &found["unseen"]) {
+    let mut all = run["comparisons"].as_array().into_iter().flatten();
+    let found = all.find(|c| c["metric"] == "bandwidth").cloned();
+    found.ok_or_else(|| io::Error::other("the run has no comparison of bandwidths"))
+}
+
+/// Its verdict, of which "the same so far" is one.
+pub(crate) fn verdict(found: &Value) -> String {
+    match (&found["verdict"], &found["unseen"]) {
         (Value::String(verdict), Value::Null) => verdict.clone(),
         _ => "same so far".to_owned(),
-    })
+    }
 }
