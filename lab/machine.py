@@ -82,7 +82,8 @@ class Disk:
                 yield "-device", f"virtio-scsi-pci,id=bus-{name}"
                 yield "-device", f"scsi-hd,bus=bus-{name}.0,id=dev-{name},{serial},rotation_rate={rotation}"
             case "sata":
-                yield "-device", f"ide-hd,bus=ide.{index % 6},id=dev-{name},{serial}"
+                yield "-device", f"ich9-ahci,id=bus-{name}"
+                yield "-device", f"ide-hd,bus=bus-{name}.0,id=dev-{name},{serial}"
             case "nvme":
                 yield "-device", f"pcie-root-port,id=port-{name},chassis={index + 1}"
                 yield "-device", f"nvme,bus=port-{name},id=dev-{name},{serial}"
@@ -140,14 +141,20 @@ class Machine:
         )
 
     def _arguments(self, image, virtual, memory):
-        accelerated = not virtual and hardware_virtualisation(f"{image}/vmlinux")
         quiet = "quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable cryptomgr.notests"
+        if "arm64" in pathlib.Path(image).name:
+            # The core of a Raspberry Pi 5; its predecessors have no pages of 16 KiB.
+            machine, console = "qemu-system-aarch64 -M virt -accel tcg -cpu cortex-a76", "ttyAMA0"
+        else:
+            accelerated = not virtual and hardware_virtualisation(f"{image}/vmlinux")
+            machine = f"qemu-system-x86_64 -M q35 -accel {'kvm' if accelerated else 'tcg'} -cpu max"
+            console = "ttyS0"
         drive = f"if=none,id=root,format=raw,readonly=on,file={image}/root.img"
         arguments = [
-            *("qemu-system-x86_64", "-M", "q35", "-accel", "kvm" if accelerated else "tcg", "-cpu", "max"),
+            *machine.split(),
             *("-m", str(memory), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-kernel", f"{image}/vmlinux", "-initrd", f"{image}/initrd"),
-            *("-append", f"console=ttyS0 {quiet} random.trust_cpu=on reboot=t net.ifnames=0"),
+            *("-append", f"console={console} {quiet} random.trust_cpu=on reboot=t net.ifnames=0"),
             *("-chardev", f"file,id=console,path={self.home}/console", "-serial", "chardev:console"),
             *("-qmp", f"unix:{self.home}/qmp,server=on,wait=off"),
             *("-drive", drive, "-device", "virtio-blk-pci,drive=root,serial=lodestone-lab"),

@@ -1534,7 +1534,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__selftest)
-            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-v -q -h --install --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

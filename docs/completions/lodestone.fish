@@ -32,7 +32,7 @@ complete -c lodestone -n "__fish_lodestone_needs_command" -l units -d 'Unit pref
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_needs_command" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_needs_command" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_needs_command" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_needs_command" -s V -l version -d 'Print version'
@@ -166,7 +166,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l json -d 'Wri
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l no-report -d 'Do not write the HTML report'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -181,7 +181,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l health -
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l explain -d 'Show what is behind the paths, such as which volume of which cloud, with the evidence: what the firmware and the disks say of themselves, and latency, limits and burst credit from stored runs'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l json -d 'Print JSON, with the health'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -192,7 +192,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fi
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and not __fish_seen_subcommand_from list show options help" -f -a "list" -d 'List the suites'
@@ -207,7 +207,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_s
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -218,7 +218,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_s
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -229,7 +229,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_s
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from options" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand suites; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the suites'
@@ -249,7 +249,7 @@ iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l summary -d 'How repeats are summarised in one figure' -r -f -a "mean\t'The mean, with Student\'s t interval'
@@ -274,7 +274,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l details -d 
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l pairs -d 'Compare every target with every other, not only with the baseline'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l json -d 'Show the result as JSON, as `export` does'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l margin -d 'Targets that differ by less than this count as the same [default: as in the first run]' -r
@@ -297,7 +297,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l pairs -d
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l by-hour -d 'Show only whether speed depends on the hour of the day, for three or more runs of one plan'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s o -l output -d 'HTML file to write, or - for standard output [default: a file in the store, named after the runs]' -r -F
@@ -316,7 +316,7 @@ as-published\t'Rates of imported results in the unit in which they were printed'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l force -d 'Overwrite FILE if it exists; a report written by Lodestone is overwritten without this flag'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s f -l format -d 'Output format' -r -f -a "json\t'Everything, in the published schema'
@@ -353,7 +353,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l offsets -
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l anonymous -d 'Replace the names of the host, targets, paths, servers and volumes with pseudonyms (constant within a store), omit the command line and all messages, and report what was replaced. The suite, step ids and titles remain'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l force -d 'Overwrite FILE if it exists'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l label -d 'Label of all results, such as host=node1' -r
@@ -378,7 +378,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l again -d 
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l dry-run -d 'Show what would be imported, and store nothing'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l details -d 'Show the tables of every step, the circumstances and all findings, not only the answer'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l with -d 'Tools to compare with: fio, sysbench, dd, hdparm, iozone, bonnie, ioping [default: all]' -r
@@ -401,7 +401,7 @@ iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand crosscheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -413,7 +413,7 @@ iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l dry-run -d 'Only list the leftovers'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -424,7 +424,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -l units -d '
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand agent" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -435,7 +435,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fis
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and not __fish_seen_subcommand_from plan list destroy kinds help" -f -a "plan" -d 'Show the commands that `run` with the same --on and --stack carries out, and those that undo them'
@@ -460,7 +460,7 @@ as-published\t'Rates of imported results in the unit in which they were printed'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l by-region -d 'Measure what the regions of a disk are worth: one stack, made 8 times from its beginning to its end, or as --makings says'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from list" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -471,7 +471,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_se
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from list" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from list" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from list" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -483,7 +483,7 @@ iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -l all -d 'All that no run in progress uses'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from destroy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from kinds" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -494,7 +494,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_se
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from kinds" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from kinds" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from kinds" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from kinds" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from kinds" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand stack; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show the commands that `run` with the same --on and --stack carries out, and those that undo them'
@@ -509,8 +509,9 @@ never\t'Never'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l units -d 'Unit prefixes for bytes: MB (10^6) or MiB (2^20)' -r -f -a "si\t'1 MB is 1,000,000 bytes'
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
+complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l install -d 'Instead say what is missing on this machine for which use, and how to get it'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand selftest" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -522,7 +523,7 @@ iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l dry-run -d 'Only list what would be removed'
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -533,7 +534,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l unit
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -544,7 +545,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l units -d 'Un
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
@@ -555,7 +556,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l units -d 
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
-complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s v -l verbose -d 'After an error, print the errors that caused it'
+complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s q -l quiet -d 'Do not show progress'
 complete -c lodestone -n "__fish_lodestone_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lodestone -n "__fish_lodestone_using_subcommand help; and not __fish_seen_subcommand_from run targets suites list show compare report export import crosscheck clean agent stack selftest rm completions man schema help" -f -a "run" -d 'Measure one or more targets, interleaved, and compare them'

@@ -1,8 +1,8 @@
 //! `cargo xtask docs` writes the generated documentation; `cargo xtask tidy` is the structure test,
-//! which `cargo test` also runs.
+//! which `cargo test` also runs; `cargo xtask dist` makes what a release hands out.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     let root = xtask::root();
@@ -25,8 +25,14 @@ fn main() -> ExitCode {
             println!("{} complaint(s)", complaints.len());
             if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
+        // In the shell, because it only starts other programs.
+        Some("dist") => {
+            let made = Command::new(root.join("scripts/dist")).args(std::env::args_os().skip(2)).status();
+            let code = made.ok().and_then(|status| u8::try_from(status.code()?).ok());
+            code.map_or(ExitCode::FAILURE, ExitCode::from)
+        }
         _ => {
-            eprintln!("usage: cargo xtask docs | tidy");
+            eprintln!("usage: cargo xtask docs | tidy | dist [PROCESSOR…]");
             ExitCode::from(2)
         }
     }

@@ -188,6 +188,7 @@ impl Buffers {
     }
 
     /// Address and length of the whole mapping, for registering it with the kernel.
+    #[cfg(target_pointer_width = "64")]
     pub fn whole(&self) -> (*mut u8, usize) {
         (self.base.as_ptr(), self.layout.len)
     }

@@ -34,6 +34,11 @@ impl MonotonicClock {
     pub fn set() -> Self {
         Self { counter: Counter::set() }
     }
+
+    /// Nanoseconds between two values of the processor's counter, if that is read.
+    pub(crate) fn tick_ns(&self) -> Option<f64> {
+        self.counter.map(|counter| counter.tick_ns())
+    }
 }
 
 /// The last stretch before a due time is spun instead of slept: a wake-up takes about that long.

@@ -18,8 +18,10 @@ static RINGS: AtomicUsize = AtomicUsize::new(0);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Counts a ring with registered files while it is open.
+#[cfg(target_pointer_width = "64")]
 pub(crate) struct CountedRing;
 
+#[cfg(target_pointer_width = "64")]
 impl CountedRing {
     pub fn new() -> Self {
         RINGS.fetch_add(1, Ordering::Relaxed);
@@ -27,6 +29,7 @@ impl CountedRing {
     }
 }
 
+#[cfg(target_pointer_width = "64")]
 impl Drop for CountedRing {
     fn drop(&mut self) {
         RINGS.fetch_sub(1, Ordering::Relaxed);

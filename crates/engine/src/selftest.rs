@@ -30,6 +30,13 @@ pub fn clock_cost_ns() -> (f64, f64) {
     (read_cost_ns(&MonotonicClock::set()), read_cost_ns(&MonotonicClock::default()))
 }
 
+/// Nanoseconds between two values of the processor's counter: no time is known better. `None` if workers read the time
+/// through the C library.
+pub fn clock_tick_ns() -> Option<f64> {
+    settle();
+    MonotonicClock::set().tick_ns()
+}
+
 fn read_cost_ns(clock: &MonotonicClock) -> f64 {
     const READS: u64 = 10_000;
     let mean = |_| {

@@ -54,7 +54,7 @@ pub fn clock_source(roots: &Roots) -> Option<String> {
 /// Whether the kernel uses the processor's own counter as its clock source. If so, it has verified that the
 /// counter runs at a constant rate, never stops, and is the same on all processors.
 pub fn trusts_the_counter(roots: &Roots) -> bool {
-    clock_source(roots).is_some_and(|source| source == "tsc")
+    clock_source(roots).is_some_and(|source| source == "tsc" || source == "arch_sys_counter")
 }
 
 /// All governors in use, each once: they may differ between kinds of cores.
@@ -210,7 +210,9 @@ mod tests {
     fn the_counter_is_trusted_only_as_the_kernels_clock_source() {
         let tree = Tree::new();
         assert!(!trusts_the_counter(&tree.roots()), "no clock source is reported");
-        for (source, trusted) in [("kvm-clock\n", false), ("tsc\n", true), ("tsc-early\n", false)] {
+        for (source, trusted) in
+            [("kvm-clock\n", false), ("tsc\n", true), ("tsc-early\n", false), ("arch_sys_counter\n", true)]
+        {
             tree.file("sys/devices/system/clocksource/clocksource0/current_clocksource", source);
             assert_eq!(trusts_the_counter(&tree.roots()), trusted, "{source}");
         }

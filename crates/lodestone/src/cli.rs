@@ -42,7 +42,7 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = UnitWord::Si, value_name = "UNITS")]
     pub units: UnitWord,
 
-    /// After an error, print the errors that caused it
+    /// After an error, print the errors that caused it; with --version, what this program is built from
     #[arg(long, short, global = true)]
     pub verbose: bool,
 
@@ -104,7 +104,7 @@ pub enum Command {
     /// Show how storage stacks are made, which there are, and remove those of killed runs
     Stack(StackArgs),
     /// Measure the load generator itself: clock, timers and its highest rates on this machine
-    Selftest,
+    Selftest(SelftestArgs),
     /// Remove stored runs: their logs and their pages
     Rm(RmArgs),
     /// Write a shell's completions to standard output
@@ -115,6 +115,14 @@ pub enum Command {
     Man,
     /// Write the JSON Schema of an export to standard output
     Schema(SchemaArgs),
+}
+
+/// Arguments of `selftest`.
+#[derive(Debug, Args)]
+pub struct SelftestArgs {
+    /// Instead say what is missing on this machine for which use, and how to get it
+    #[arg(long)]
+    pub install: bool,
 }
 
 /// Arguments of `run`.

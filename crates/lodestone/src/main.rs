@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use host::Roots;
 use lodestone::cli::{Cli, Command};
 use lodestone::failure::Failure;
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
 fn work() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return output::usage(&error),
+        Err(error) => return usage(&error),
     };
     if let Err(error) = interrupt::survive_file_size_limit() {
         let failure = Failure::failed(format!("cannot handle the signal SIGXFSZ: {error}")).because(&error);
@@ -53,7 +54,8 @@ fn work() -> ExitCode {
         Command::Report(args) => commands::report::report(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),
         Command::Stack(args) => commands::stack::stack(&args.what),
-        Command::Selftest => commands::selftest::selftest(&cli),
+        Command::Selftest(args) if args.install => commands::install::install(&cli),
+        Command::Selftest(_) => commands::selftest::selftest(&cli),
         Command::Rm(args) => commands::remove::remove(&cli, args),
         Command::Completions(args) => commands::generated::completions(args.shell),
         Command::Man => commands::generated::man(),
@@ -63,4 +65,16 @@ fn work() -> ExitCode {
         Ok(code) => code,
         Err(failure) => output::fail(&failure, cli.verbose),
     }
+}
+
+/// `--version --verbose` in either order; all else is the parser's.
+fn usage(error: &clap::Error) -> ExitCode {
+    let is_asked = |word: std::ffi::OsString| word == "--verbose" || word == "-v";
+    if error.kind() == ErrorKind::DisplayVersion && std::env::args_os().skip(1).any(is_asked) {
+        return match output::print(commands::install::version()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => output::fail(&failure, true),
+        };
+    }
+    output::usage(error)
 }

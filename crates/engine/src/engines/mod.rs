@@ -64,6 +64,7 @@ pub(crate) struct Completion {
 }
 
 /// What an engine is opened with.
+#[cfg_attr(not(target_pointer_width = "64"), allow(dead_code))]
 pub(crate) struct Setup<'a> {
     pub files: &'a [File],
     /// Bytes of each file that may be accessed.

@@ -11,6 +11,7 @@ pub mod export;
 mod fio;
 pub mod generated;
 pub mod import;
+pub mod install;
 mod layouts;
 mod machines;
 mod pairs;

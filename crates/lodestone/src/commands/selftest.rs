@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use engine::selftest::{Floor, clock_cost_ns, floor, timer_lateness_ns};
+use engine::selftest::{Floor, clock_cost_ns, clock_tick_ns, floor, timer_lateness_ns};
 use host::Roots;
 use model::EngineKind;
 use report::{Align, Cell, Column, Table, TerminalText, display_iops, display_ns, table_text};
@@ -34,6 +34,7 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let source = host::clock_source(&roots).unwrap_or_else(|| "unknown".to_owned());
     let (clock_ns, library_ns) = clock_cost_ns();
+    let tick = clock_tick_ns().map(|ns| format!(", a tick {ns:.1} ns")).unwrap_or_default();
     let late = timer_lateness_ns(WAITS, PERIOD_NS);
     let at = |share: f64| display_ns(late[((late.len() - 1) as f64 * share) as usize] as f64);
     let mut rows = Vec::new();
@@ -51,7 +52,7 @@ pub fn selftest(cli: &Cli) -> Result<ExitCode, Failure> {
     let title = "The highest rates of one job on this machine, with the processor time per operation";
     let table = Table { title: title.to_owned(), columns, stub: 1, rows };
     let mut text = TerminalText::from(format!(
-        "clock    {source}; one reading takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns\n\
+        "clock    {source}; one reading takes {clock_ns:.1} ns, through the C library {library_ns:.1} ns{tick}\n\
          timers   a wait of {} ends {} late (p50), {} (p99), {} (max)\n\n",
         display_ns(PERIOD_NS as f64),
         at(0.5),

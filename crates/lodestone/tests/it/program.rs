@@ -675,6 +675,22 @@ fn selftest_measures_the_generator() {
     }
 }
 
+#[test]
+fn what_the_program_is_and_what_the_machine_lacks_is_told() {
+    let bench = Bench::new();
+    let version = bench.ok(&["--version", "--verbose"]);
+    let program = concat!("lodestone ", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(version.starts_with(program) && version.contains("psync"), "{version}");
+    assert_eq!(bench.ok(&["--version"]), program);
+    let text = bench.ok(&["selftest", "--install"]);
+    assert!(text.starts_with(&version), "{text}");
+    for tool in plan::checks::TOOLS {
+        let is_missing = host::programs::find_by_path(&host::Roots::default(), tool.program).is_none();
+        let told = text.contains(&format!("{} is not installed: {}", tool.program, tool.install));
+        assert_eq!(told, is_missing, "{}\n{text}", tool.program);
+    }
+}
+
 /// A worker has its own descriptor table: what it closes there must be closed for the program too.
 #[test]
 fn many_repeats_do_not_exhaust_the_descriptors() {
