@@ -1,5 +1,6 @@
 //! Lodestone compared with its peers. Every figure here is a ratio of programs that ran in turn on the same
 //! machine in the same minutes; none is a test.
+#![allow(clippy::disallowed_methods, reason = "simulations, not figures of a log")]
 
 pub mod all;
 pub mod bias;

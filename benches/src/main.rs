@@ -1,6 +1,7 @@
 //! `lodestone-benches`: the tables of docs/benchmarks.md.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program of tables")]
+#![allow(clippy::disallowed_methods, reason = "simulations, not figures of a log")]
 
 use std::io;
 use std::process::ExitCode;

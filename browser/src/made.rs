@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use model::{
     BlockSizes, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder, Layer,
-    LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, Preparation, Reading,
-    Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome, RunStarted,
-    Source, Step, Stop, Target, TargetKind, Workload, fact,
+    LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, PortableMath, Preparation,
+    Reading, Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome,
+    RunStarted, Source, Step, Stop, Target, TargetKind, Workload, fact,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -564,7 +564,7 @@ impl Maker {
             } else {
                 1.0
             };
-            let ns = middle * (spread * 0.5 * self.bell()).exp() * slow;
+            let ns = middle * (spread * 0.5 * self.bell()).portable_exp() * slow;
             recorder.record_many(ns as u64, count / drawn + u64::from(i < count % drawn));
         }
         recorder.finish()

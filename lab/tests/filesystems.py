@@ -78,3 +78,4 @@ def left_nothing(lab, machine, what, before):
 
 TESTS = [every_filesystem]
 SMOKE = [one_without_unnamed_files]
+ARM = TESTS

@@ -172,3 +172,4 @@ def a_stack(lab, path, expected, target):
 
 TESTS = [names]
 SMOKE = TESTS
+ARM = TESTS

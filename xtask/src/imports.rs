@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{Figure, Metric};
+use model::{Figure, Metric, PortableMath};
 use record::import::{Ceiling, GROSS, ProblemKind, ceiling, import_named};
 
 /// Variable with the directory of the published outputs, which are not part of the repository.
@@ -125,7 +125,7 @@ fn value(figure: &Figure) -> String {
         "1/s" => (figure.value, " /s"),
         _ => (figure.value, ""),
     };
-    let whole = if value.abs() >= 1.0 { value.abs().log10().floor() as i32 + 1 } else { 1 };
+    let whole = if value.abs() >= 1.0 { value.abs().portable_log10().floor() as i32 + 1 } else { 1 };
     let places = usize::try_from((6 - whole).clamp(0, 6)).unwrap_or(0);
     let text = format!("{value:.places$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };

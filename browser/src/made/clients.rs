@@ -1,6 +1,6 @@
 //! A run of clients that work together on one server: what each figure gains follows a law.
 
-use model::{ClientPart, RemoteHost, Run, Target};
+use model::{ClientPart, PortableMath, RemoteHost, Run, Target};
 
 use super::quick;
 
@@ -17,7 +17,7 @@ fn gain(step: &str, clients: f64) -> f64 {
         "seq-write" => clients.min(1.25),
         "mixed" => clients * 1.7 / (0.7 + clients),
         "rand-read-d1" => clients * 10.0 / (9.0 + clients),
-        "rand-write-d32" => [1.0, 1.5, 1.4, 0.9][clients.log2() as usize],
+        "rand-write-d32" => [1.0, 1.5, 1.4, 0.9][clients.portable_log2() as usize],
         _ => clients * 3.0 / (2.0 + clients),
     }
 }

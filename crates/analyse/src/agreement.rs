@@ -2,7 +2,7 @@
 
 use model::{
     CheckedFigure, CheckedWork, Comparison, Estimate, Measurement, MeasurementKey, Metric, OWN_TARGET,
-    Operation, TOOLS_TARGET, Verdict,
+    Operation, PortableMath, TOOLS_TARGET, Verdict,
 };
 
 use crate::Analysis;
@@ -121,7 +121,7 @@ fn measured<'m>(
 /// and the highest fifth of the ratios. Without such rounds, their estimates.
 fn means_of_common_rounds(tool: &Measurement, own: &Measurement) -> [Estimate; 2] {
     let value_of = |round: u32| own.values.iter().find(|(other, _)| *other == round).map(|(_, value)| *value);
-    let pair = |(round, tool): &(u32, f64)| Some([tool.ln(), value_of(*round)?.ln()]);
+    let pair = |(round, tool): &(u32, f64)| Some([tool.portable_ln(), value_of(*round)?.portable_ln()]);
     let mut rounds: Vec<[f64; 2]> = tool.values.iter().filter_map(pair).collect();
     rounds.retain(|logs| logs.iter().all(|log| log.is_finite()));
     rounds.sort_by(|a, b| (a[1] - a[0]).total_cmp(&(b[1] - b[0])));
@@ -131,7 +131,7 @@ fn means_of_common_rounds(tool: &Measurement, own: &Measurement) -> [Estimate; 2
         return [tool.estimate, own.estimate];
     }
     let mean = |i: usize| kept.iter().map(|logs| logs[i]).sum::<f64>() / kept.len() as f64;
-    [0, 1].map(|i| Estimate { value: mean(i).exp(), interval: None })
+    [0, 1].map(|i| Estimate { value: mean(i).portable_exp(), interval: None })
 }
 
 fn compared<'a>(

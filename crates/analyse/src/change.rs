@@ -12,6 +12,7 @@
 
 use crate::stats::median;
 use crate::transient::Work;
+use model::PortableMath;
 
 /// Fewer intervals than this are not tested.
 const FEWEST: usize = 12;
@@ -167,7 +168,7 @@ fn kolmogorov(x: f64) -> f64 {
     }
     let term = |k: i32| {
         let sign = if k % 2 == 1 { 1.0 } else { -1.0 };
-        sign * (-2.0 * f64::from(k * k) * x * x).exp()
+        sign * (-2.0 * f64::from(k * k) * x * x).portable_exp()
     };
     (2.0 * (1..=20).map(term).sum::<f64>()).clamp(0.0, 1.0)
 }
@@ -187,7 +188,7 @@ mod tests {
         for rate in rates {
             let fresh = if heavy { t.sample(rng) / 3f64.sqrt() } else { normal.sample(rng) };
             last = rho * last + (1.0 - rho * rho).sqrt() * fresh;
-            intervals.push(Work { seconds: 0.5, amount: rate * 0.5 * (spread * last).exp() });
+            intervals.push(Work { seconds: 0.5, amount: rate * 0.5 * (spread * last).portable_exp() });
         }
         intervals
     }

@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Better, Comparison, Estimate, Exposure, Measurement, Metric, Mix, Operation, Pace, Plan, Run,
-    StallEffect, Step, Unseen, Verdict,
+    Better, Comparison, Estimate, Exposure, Measurement, Metric, Mix, Operation, Pace, Plan, PortableMath,
+    Run, StallEffect, Step, Unseen, Verdict,
 };
 
 use crate::percentile::percent_of;
@@ -336,7 +336,7 @@ pub fn summarise(plan: &Plan, comparisons: &[Comparison]) -> Vec<Summary> {
     let summary = |(target, baseline): (&str, &str)| {
         let of = |step| step_speed(step, comparisons.iter().filter(|c| c.target == target));
         let steps: Vec<[f64; 3]> = plan.steps.iter().filter_map(of).collect();
-        let [value, low, high] = mean_of_each(&steps)?.map(f64::exp);
+        let [value, low, high] = mean_of_each(&steps)?.map(f64::portable_exp);
         let speed = Estimate { value, interval: Some((low, high)) };
         Some(Summary { target: target.to_owned(), baseline: baseline.to_owned(), speed, steps: steps.len() })
     };
@@ -351,7 +351,7 @@ fn step_speed<'a>(step: &Step, comparisons: impl Iterator<Item = &'a Comparison>
             continue;
         }
         let (low, high) = c.ratio.interval?;
-        let logs = [c.ratio.value, low, high].map(f64::ln);
+        let logs = [c.ratio.value, low, high].map(f64::portable_ln);
         all.push(if c.metric.better() == Better::Lower { [-logs[0], -logs[2], -logs[1]] } else { logs });
     }
     mean_of_each(&all)
@@ -459,7 +459,8 @@ mod tests {
         const JUDGED_IN: [Metric; 4] = [Metric::Bandwidth, Metric::Iops, Metric::LatP99, Metric::LatP50];
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let noise = Normal::new(0.0f64, 0.05).unwrap();
-        let mut draw = || -> Vec<f64> { (0..5).map(|_| 100.0 * noise.sample(&mut rng).exp()).collect() };
+        let mut draw =
+            || -> Vec<f64> { (0..5).map(|_| 100.0 * noise.sample(&mut rng).portable_exp()).collect() };
         let mut wrong_tables = 0;
         for _ in 0..1000 {
             let mut table = Vec::new();
@@ -481,17 +482,17 @@ mod tests {
         // A true ratio of 1.10 at 5 % spread of the log ratio: forecast from four rounds with just that, then check that
         // this number of rounds decides it in most cases.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
-        let noise = Normal::new(1.10f64.ln(), 0.05).unwrap();
+        let noise = Normal::new(1.10f64.portable_ln(), 0.05).unwrap();
         let test = |logs: &[f64]| {
             let of = |value: &dyn Fn(f64) -> f64| -> Vec<(u32, f64)> {
                 logs.iter().enumerate().map(|(i, ln)| (i as u32, value(*ln))).collect()
             };
-            let (own, base) = (of(&f64::exp), of(&|_| 1.0));
+            let (own, base) = (of(&f64::portable_exp), of(&|_| 1.0));
             let side = |values| Side { values, exposures: &[], makings: 1 };
             RatioTest::new(side(&own), side(&base), Pairing::ByRound, 0.03, RobustMean::of).unwrap()
         };
         let deviation = 0.05 * 0.75f64.sqrt();
-        let four = [1.0, -1.0, 1.0, -1.0].map(|sign| 1.10f64.ln() + sign * deviation);
+        let four = [1.0, -1.0, 1.0, -1.0].map(|sign| 1.10f64.portable_ln() + sign * deviation);
         let rounds = 4 + test(&four).more_rounds(ALPHA).unwrap() as usize;
         let decided = (0..1000)
             .filter(|_| {

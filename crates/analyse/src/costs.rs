@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Comparison, Layer, LayerKind, Run, Target, fact};
+use model::{Comparison, Layer, LayerKind, PortableMath, Run, Target, fact};
 
 use crate::compare::{Series, compare_pairs};
 use crate::ratio::Pairing;
@@ -192,7 +192,7 @@ fn fastest_machine<'a>(targets: &'a [TargetParts], series: &[Series]) -> Option<
                 for s in series.iter().filter(|s| s.target == target.name) {
                     let of = |name: &str| means.get(&figure(s, name)).copied();
                     let (Some(own), Some(base)) = (of(&target.name), of(&counterpart.name)) else { continue };
-                    let log = (own / base).ln();
+                    let log = (own / base).portable_ln();
                     sum += if s.metric.better() == model::Better::Lower { -log } else { log };
                 }
             }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Comparison, Measurement, Metric, Operation, Run};
+use model::{Comparison, Measurement, Metric, Operation, PortableMath, Run};
 
 use crate::compare::{Series, compare, headline};
 use crate::ratio::Pairing;
@@ -72,7 +72,7 @@ pub fn groups(run: &Run, measurements: &[Measurement], baseline: &str) -> Option
         let (Some(target), Some(group)) = (target(&m.target), group_of(&m.target)) else { continue };
         if is_headline && machines.contains_key(group.as_str()) {
             let of = figures.entry((step, m.operation, m.metric, group)).or_default();
-            of.entry(target.host).or_default().push(m.estimate.value.ln());
+            of.entry(target.host).or_default().push(m.estimate.value.portable_ln());
         }
     }
     let (mut series, mut means) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ pub fn groups(run: &Run, measurements: &[Measurement], baseline: &str) -> Option
             step: step.clone(),
             operation,
             metric,
-            value: mean(&logs).exp(),
+            value: mean(&logs).portable_exp(),
         });
         if is_compared {
             series.push(Series {
@@ -97,7 +97,7 @@ pub fn groups(run: &Run, measurements: &[Measurement], baseline: &str) -> Option
                 metric,
                 is_headline: true,
                 makings: logs.len() as u32,
-                values: (0..).zip(logs).map(|(machine, log)| (machine, log.exp())).collect(),
+                values: (0..).zip(logs).map(|(machine, log)| (machine, log.portable_exp())).collect(),
                 exposures: Vec::new(),
             });
         }

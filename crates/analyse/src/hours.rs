@@ -9,7 +9,7 @@
 //!
 //! The caller passes the reader's local hour: nothing here reads a clock.
 
-use model::{Better, Estimate, Run};
+use model::{Better, Estimate, PortableMath, Run};
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -132,9 +132,9 @@ impl Design {
             match cells.iter_mut().find(|c| c.hour == hour && c.day == *day) {
                 Some(cell) => {
                     cell.runs += 1;
-                    cell.log += (speed.ln() - cell.log) / cell.runs as f64;
+                    cell.log += (speed.portable_ln() - cell.log) / cell.runs as f64;
                 }
-                None => cells.push(Cell { hour, day: *day, runs: 1, log: speed.ln() }),
+                None => cells.push(Cell { hour, day: *day, runs: 1, log: speed.portable_ln() }),
             }
         }
         cells.sort_by_key(|c| (c.day, c.hour));
@@ -202,8 +202,8 @@ impl Design {
     fn figure(&self, hour: usize) -> HourFigure {
         let log = if self.within_days { self.within_days_of(hour) } else { self.across_days_of(hour) };
         let speed = Estimate {
-            value: log.0.exp(),
-            interval: log.1.map(|half| ((log.0 - half).exp(), (log.0 + half).exp())),
+            value: log.0.portable_exp(),
+            interval: log.1.map(|half| ((log.0 - half).portable_exp(), (log.0 + half).portable_exp())),
         };
         HourFigure { hour: self.hours[hour], runs: self.runs[hour], speed }
     }
@@ -251,7 +251,8 @@ impl Design {
     /// hours, or further runs at each of them.
     fn missing(&self, alpha: f64) -> usize {
         let hours = self.hours.len().max(2);
-        let more = (0..).find(|more| self.least_log_p(*more, hours) <= alpha.ln()).unwrap_or_default();
+        let more =
+            (0..).find(|more| self.least_log_p(*more, hours) <= alpha.portable_ln()).unwrap_or_default();
         more * hours
     }
 
@@ -273,7 +274,7 @@ impl Design {
 }
 
 fn log_factorial(n: usize) -> f64 {
-    (2..=n).map(|i| (i as f64).ln()).sum()
+    (2..=n).map(|i| (i as f64).portable_ln()).sum()
 }
 
 /// The logarithms less their mean.
@@ -341,10 +342,11 @@ fn speeds(run: &Run, target: &str) -> Vec<(String, f64)> {
             })
             .map(|m| {
                 let sign = if m.metric.better() == Better::Lower { -1.0 } else { 1.0 };
-                sign * m.values.iter().map(|(_, v)| v.ln()).sum::<f64>() / m.values.len() as f64
+                sign * m.values.iter().map(|(_, v)| v.portable_ln()).sum::<f64>() / m.values.len() as f64
             })
             .collect();
-        (!logs.is_empty()).then(|| (step.id.clone(), (logs.iter().sum::<f64>() / logs.len() as f64).exp()))
+        (!logs.is_empty())
+            .then(|| (step.id.clone(), (logs.iter().sum::<f64>() / logs.len() as f64).portable_exp()))
     };
     run.started.plan.steps.iter().filter_map(speed).collect()
 }
@@ -362,7 +364,7 @@ mod tests {
         for day in 0..days {
             let level = draw(0.2);
             for hour in hours {
-                found.push((*hour, day, 100.0 * speed(*hour) * (level + draw(0.02)).exp()));
+                found.push((*hour, day, 100.0 * speed(*hour) * (level + draw(0.02)).portable_exp()));
             }
         }
         found

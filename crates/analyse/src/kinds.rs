@@ -6,6 +6,8 @@
 //! so the sum of their log likelihoods is tempered ([`TEMPER`]) before it becomes a probability, with equal priors for all
 //! kinds.
 
+use model::PortableMath;
+
 /// A kind of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageKind {
@@ -152,10 +154,10 @@ impl StorageKind {
 
 /// Logarithm of the density of one trait of one kind.
 fn likelihood(value: f64, (low, high): Range) -> f64 {
-    let (x, low, high) = (value.ln(), low.ln(), high.ln());
+    let (x, low, high) = (value.portable_ln(), low.portable_ln(), high.portable_ln());
     let outside = (low - x).max(x - high).max(0.0);
     let width = high - low + TAIL * std::f64::consts::TAU.sqrt();
-    (-width.ln() - outside.powi(2) / (2.0 * TAIL * TAIL)).max(WORST)
+    (-width.portable_ln() - outside.powi(2) / (2.0 * TAIL * TAIL)).max(WORST)
 }
 
 /// The kind of storage with these traits. `None` without the latency of random reads and two more traits, or if no kind
@@ -179,9 +181,9 @@ pub fn classify_storage(traits: &StorageTraits) -> Option<KindVerdict> {
     if best / TEMPER / (count as f64) < POOR {
         return None;
     }
-    let total: f64 = scored.iter().map(|(.., score)| (score - best).exp()).sum();
+    let total: f64 = scored.iter().map(|(.., score)| (score - best).portable_exp()).sum();
     let kinds: Vec<(StorageKind, f64)> =
-        scored.iter().map(|(kind, _, s)| (*kind, (s - best).exp() / total)).collect();
+        scored.iter().map(|(kind, _, s)| (*kind, (s - best).portable_exp() / total)).collect();
     // The mean over the other kinds, weighted by their probability plus a small constant.
     let weights = std::array::from_fn(|i| {
         let others = scored.iter().zip(&kinds).skip(1);

@@ -6,6 +6,7 @@
 //! optimum of two-stage sampling (Cochran, "Sampling Techniques", 1977, section 10.6), with repeats as clusters.
 
 use crate::stats::{mean_and_deviation, t_above};
+use model::PortableMath;
 
 /// Rounds of short repeats before a length is chosen.
 pub const ROUNDS_TO_CHOOSE: usize = 4;
@@ -132,7 +133,7 @@ pub fn length_effect(targets: &[ShortAndLong], relevant: f64, level: f64) -> Opt
     }
     let (effect, error) = (effect / weight, (squares / freedom / weight).sqrt());
     let p = if error > 0.0 { 2.0 * t_above((effect / error).abs(), freedom) } else { 0.0 };
-    (effect.abs() > (1.0 + relevant).ln() && p < level).then(|| effect.exp())
+    (effect.abs() > (1.0 + relevant).portable_ln() && p < level).then(|| effect.portable_exp())
 }
 
 #[cfg(test)]
@@ -205,7 +206,7 @@ mod tests {
             [one(), one()]
         };
         let found = length_effect(&both(0.4), 0.03, 0.001).unwrap();
-        assert!((found / 0.4f64.exp() - 1.0).abs() < 0.1, "{found}");
+        assert!((found / 0.4f64.portable_exp() - 1.0).abs() < 0.1, "{found}");
         let wrong = (0..1000).filter(|_| length_effect(&both(0.0), 0.03, 0.001).is_some()).count();
         assert!(wrong <= 5, "{wrong} of 1000");
         assert_eq!(length_effect(&[ShortAndLong { short: vec![9.0; 20], long: vec![] }], 0.03, 0.001), None);

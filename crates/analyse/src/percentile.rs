@@ -7,7 +7,7 @@
 //! (Woodruff, "Confidence Intervals for Medians and Other Position Measures", J. Am. Stat. Assoc. 47, 1952; for
 //! clusters: Francisco and Fuller, Ann. Statist. 19, 1991).
 
-use model::{Estimate, Histogram, Metric};
+use model::{Estimate, Histogram, Metric, PortableMath};
 
 use crate::stats::t_quantile;
 
@@ -83,19 +83,19 @@ pub(crate) fn merged_percentile(rounds: &[(u32, &Histogram)], percent: f64) -> O
         let percent = (percent - 100.0 * beyond).clamp(0.0, 100.0);
         all.percentile_ns(percent).map(|ns| ns.max(1) as f64)
     };
-    let ln = (value.max(1) as f64).ln();
-    let low = at(t * error)?.ln().min(ln - RESOLUTION);
+    let ln = (value.max(1) as f64).portable_ln();
+    let low = at(t * error)?.portable_ln().min(ln - RESOLUTION);
     // Otherwise the largest latency that was seen would have to bound those that were not.
     let is_bounded = above(&all) >= FEWEST_ABOVE && percent + 100.0 * t * error < 100.0;
     let high = match is_bounded {
-        true => at(-t * error)?.ln().max(ln + RESOLUTION),
+        true => at(-t * error)?.portable_ln().max(ln + RESOLUTION),
         // A tail is longer than what leads to it.
         false => ln + 2.0 * (ln - low),
     };
-    let estimate = estimate(is_bounded.then(|| (low.exp(), high.exp())));
+    let estimate = estimate(is_bounded.then(|| (low.portable_exp(), high.portable_exp())));
     // How far the logarithm moves with the share of operations above.
     let slope = (high - low) / (2.0 * t * error);
-    let moved = |excess: &f64| (ln + n * slope * excess / count).exp();
+    let moved = |excess: &f64| (ln + n * slope * excess / count).portable_exp();
     let by_round = rounds.iter().zip(&excess).map(|((round, _), excess)| (*round, moved(excess))).collect();
     Some(MergedPercentile { estimate, by_round })
 }
@@ -153,11 +153,11 @@ mod tests {
     fn the_values_by_round_have_the_percentile_as_their_mean_and_its_error() {
         let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(2), 40, 500);
         let found = merged(&rounds, 95.0);
-        let logs: Vec<f64> = found.by_round.iter().map(|(_, v)| v.ln()).collect();
+        let logs: Vec<f64> = found.by_round.iter().map(|(_, v)| v.portable_ln()).collect();
         let (mean, deviation) = mean_and_deviation(&logs).unwrap();
-        assert!((mean - found.estimate.value.ln()).abs() < 1e-9);
+        assert!((mean - found.estimate.value.portable_ln()).abs() < 1e-9);
         let (low, high) = found.estimate.interval.unwrap();
-        let t = (high / low).ln() / 2.0 / (deviation / 40f64.sqrt());
+        let t = (high / low).portable_ln() / 2.0 / (deviation / 40f64.sqrt());
         assert!((t_quantile(0.975, 39.0)..t_quantile(0.975, 1.0)).contains(&t), "{t}");
     }
 
@@ -192,9 +192,9 @@ mod tests {
         let tail = merged(&rounds, 99.0);
         assert_eq!(tail.estimate.interval, None);
         // A comparison still has the percentile as its mean, and an error that is not small.
-        let logs: Vec<f64> = tail.by_round.iter().map(|(_, v)| v.ln()).collect();
+        let logs: Vec<f64> = tail.by_round.iter().map(|(_, v)| v.portable_ln()).collect();
         let (mean, deviation) = mean_and_deviation(&logs).unwrap();
-        assert!((mean - tail.estimate.value.ln()).abs() < 1e-9 && deviation > 0.02, "{deviation}");
+        assert!((mean - tail.estimate.value.portable_ln()).abs() < 1e-9 && deviation > 0.02, "{deviation}");
     }
 
     #[test]

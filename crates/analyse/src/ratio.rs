@@ -1,6 +1,6 @@
 //! The test of one ratio: of the long-run rates of two targets, or of another metric's values.
 
-use model::{Estimate, Exposure, Plan, Rounds};
+use model::{Estimate, Exposure, Plan, PortableMath, Rounds};
 
 use crate::sequential::{Evidence, INTERIM_SHARE};
 use crate::stalls::{LongRun, Loss, MOST_WEIGHT, Undisturbed, needed_seconds, pseudo_logs};
@@ -158,7 +158,7 @@ impl RatioTest {
         } else {
             Self::of_rates(own, base, pairing)?
         };
-        test.margin = (1.0 + margin).ln();
+        test.margin = (1.0 + margin).portable_ln();
         test.interim = pairing == Pairing::ByRoundInterim && own.makings <= 1;
         Some(test)
     }
@@ -249,7 +249,7 @@ impl RatioTest {
 
     /// The logarithm of the ratio.
     pub fn mean(&self) -> f64 {
-        let kept = |loss: &Loss| (1.0 - loss.share()).max(f64::EPSILON).ln();
+        let kept = |loss: &Loss| (1.0 - loss.share()).max(f64::EPSILON).portable_ln();
         self.body.mean + kept(&self.loss[0]) - kept(&self.loss[1])
     }
 
@@ -261,7 +261,7 @@ impl RatioTest {
             return (self.body.mean - half, self.body.mean + half);
         }
         let longest = self.loss[0].longest().max(self.loss[1].longest());
-        let kept = |share: f64| (1.0 - share).max(f64::EPSILON).ln();
+        let kept = |share: f64| (1.0 - share).max(f64::EPSILON).portable_ln();
         // The logarithm of what is left, with the distances down and up.
         let [own, base] = self.loss.each_ref().map(|loss| {
             let (low, high) = loss.limits(z, longest);
@@ -335,7 +335,10 @@ impl RatioTest {
             let half = t_quantile(p, self.freedom) * self.body.error;
             (self.body.mean - half, self.body.mean + half)
         };
-        Estimate { value: self.mean().exp(), interval: Some((low.exp(), high.exp())) }
+        Estimate {
+            value: self.mean().portable_exp(),
+            interval: Some((low.portable_exp(), high.portable_exp())),
+        }
     }
 
     /// Probability of a difference as large as this, either way, if there were none.
@@ -353,7 +356,7 @@ impl RatioTest {
 
     /// Seconds of each target before stalls of `longest` seconds that were not seen cannot matter; `None` for what is no rate.
     pub fn needed_seconds(&self, longest: f64) -> Option<f64> {
-        self.is_rate().then(|| needed_seconds(longest, self.margin.exp_m1(), ALPHA))
+        self.is_rate().then(|| needed_seconds(longest, self.margin.portable_exp_m1(), ALPHA))
     }
 
     /// Seconds that were measured on the target of which less was.
@@ -441,13 +444,15 @@ fn with_freedom(mean: RobustMean) -> (RobustMean, f64) {
 }
 
 fn logs(values: &[(u32, f64)]) -> Vec<(u32, f64)> {
-    values.iter().map(|(round, value)| (*round, value.ln())).collect()
+    values.iter().map(|(round, value)| (*round, value.portable_ln())).collect()
 }
 
 /// Log ratios of the rounds that both have.
 fn paired_logs(own: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let other = |round: u32| base.iter().find(|(r, _)| *r == round).map(|(_, value)| *value);
-    own.iter().filter_map(|(round, value)| Some((*round, value.ln() - other(*round)?.ln()))).collect()
+    own.iter()
+        .filter_map(|(round, value)| Some((*round, value.portable_ln() - other(*round)?.portable_ln())))
+        .collect()
 }
 
 /// The difference of two means of independent values, with Welch's and Satterthwaite's degrees of freedom.
@@ -496,7 +501,7 @@ mod tests {
         let (steady, stalling) = (rates(200, 0, 0), rates(200, 20, 2));
         let found = test(&stalling, &steady);
         // 20 s of work and 5 s of stalls against 20 s.
-        assert!((found.mean() - 0.8f64.ln()).abs() < 0.005, "{found:?}");
+        assert!((found.mean() - 0.8f64.portable_ln()).abs() < 0.005, "{found:?}");
         assert!(found.p_different() < 0.01 && !found.looks_same());
         let (low, high) = found.ratio().interval.unwrap();
         assert!(low < 0.75 && high < 0.95 && high > 0.82, "{low} {high}");

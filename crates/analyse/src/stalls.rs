@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Estimate, Exposure, Histogram, Metric, Operation, OperationStats, Repeat, Step};
+use model::{Estimate, Exposure, Histogram, Metric, Operation, OperationStats, PortableMath, Repeat, Step};
 
 use crate::stats::{RobustMean, by_making, median, normal_quantile, t_quantile};
 
@@ -166,7 +166,7 @@ impl Loss {
 /// that were not seen can take no more of the time than `margin` (a share of the rate) allows, with a chance of error of `alpha`: the
 /// chance of seeing none in n times their mean distance is exp(−n).
 pub(crate) fn needed_seconds(longest: f64, margin: f64, alpha: f64) -> f64 {
-    longest.max(FLOOR_SECONDS) * -alpha.ln() / (margin / (1.0 + margin))
+    longest.max(FLOOR_SECONDS) * -alpha.portable_ln() / (margin / (1.0 + margin))
 }
 
 /// The quantile at `z` standard normal deviations of a gamma distribution with this mean and variance, by Wilson and
@@ -251,10 +251,10 @@ impl LongRun {
             return Some(Estimate { value, interval: None });
         };
         let half = t_quantile(0.975, kept - 1.0) * error;
-        let kept = |share: f64| (1.0 - share).max(f64::EPSILON).ln();
+        let kept = |share: f64| (1.0 - share).max(f64::EPSILON).portable_ln();
         let (low, high) = interval.unwrap_or((lost, lost));
         let (down, up) = (half.hypot(kept(lost) - kept(high)), half.hypot(kept(low) - kept(lost)));
-        Some(Estimate { value, interval: Some((value * (-down).exp(), value * up.exp())) })
+        Some(Estimate { value, interval: Some((value * (-down).portable_exp(), value * up.portable_exp())) })
     }
 }
 
@@ -269,7 +269,7 @@ fn weighted_mean(values: &[(f64, f64)]) -> f64 {
 pub(crate) fn pseudo_logs(rates: &[(f64, f64)]) -> Vec<f64> {
     let mean = weighted_mean(rates);
     let weight = rates.iter().map(|(_, weight)| weight).sum::<f64>() / rates.len() as f64;
-    rates.iter().map(|(rate, own)| mean.ln() + own / weight * (rate / mean - 1.0)).collect()
+    rates.iter().map(|(rate, own)| mean.portable_ln() + own / weight * (rate / mean - 1.0)).collect()
 }
 
 /// The rate below which a round is stalled; `None` if none is.
@@ -278,9 +278,9 @@ fn slow_limit(rates: &[f64]) -> Option<f64> {
         return None;
     }
     let usual = median(rates)?;
-    let distances: Vec<f64> = rates.iter().map(|rate| (rate / usual).ln().abs()).collect();
+    let distances: Vec<f64> = rates.iter().map(|rate| (rate / usual).portable_ln().abs()).collect();
     let deviation = NORMAL_MAD * median(&distances)?;
-    let limit = usual * SLOW.min((-DEVIATIONS * deviation).exp());
+    let limit = usual * SLOW.min((-DEVIATIONS * deviation).portable_exp());
     let below = rates.iter().filter(|rate| **rate < limit).count();
     (below > 0 && below as f64 <= MOST_SLOW * rates.len() as f64).then_some(limit)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::Estimate;
+use model::{Estimate, PortableMath};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
 /// The method of a maximum.
@@ -188,7 +188,7 @@ pub(crate) fn normal_above(x: f64) -> f64 {
 /// approximation (Ann. Math. Statist. 30, 1959): z = (8ν + 1)/(8ν + 3) · √(ν · ln(1 + t²/ν)).
 pub(crate) fn t_at(z: f64, freedom: f64) -> f64 {
     let scaled = z * (8.0 * freedom + 3.0) / (8.0 * freedom + 1.0);
-    (freedom * (scaled * scaled / freedom).exp_m1()).sqrt()
+    (freedom * (scaled * scaled / freedom).portable_exp_m1()).sqrt()
 }
 
 /// The mean of `values`, in the order in which they were measured, with Student's 95 % interval, `mean ± t(0.975, n−1) ·

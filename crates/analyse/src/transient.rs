@@ -12,6 +12,7 @@
 //! always finds an end, even where there is no transient.
 
 use crate::stats::{mean_and_deviation, median, t_above};
+use model::PortableMath;
 
 /// Fewer repeats than this are not tested.
 const FEWEST_REPEATS: usize = 3;
@@ -87,7 +88,7 @@ fn without_tail(repeat: &[Work]) -> &[Work] {
 fn at_end(repeats: &[&[Work]], end: usize, tried: usize) -> Option<Transient> {
     let contrast = |repeat: &&[Work]| {
         let (before, after, all) = (rate(&repeat[..end]), rate(&repeat[end..]), rate(repeat));
-        (before > 0.0 && after > 0.0).then(|| ((before / after).ln(), (all / after).ln()))
+        (before > 0.0 && after > 0.0).then(|| ((before / after).portable_ln(), (all / after).portable_ln()))
     };
     let pairs = repeats.iter().map(contrast).collect::<Option<Vec<_>>>()?;
     let contrasts: Vec<f64> = pairs.iter().map(|(difference, _)| *difference).collect();
@@ -101,8 +102,8 @@ fn at_end(repeats: &[&[Work]], end: usize, tried: usize) -> Option<Transient> {
     Some(Transient {
         intervals: end,
         seconds: median(&seconds)?,
-        difference: mean.exp_m1(),
-        effect: effect.exp_m1(),
+        difference: mean.portable_exp_m1(),
+        effect: effect.portable_exp_m1(),
         shows_in: contrasts.iter().filter(|c| **c * mean.signum() >= mean.abs() / 2.0).count(),
         repeats: repeats.len(),
         p,
@@ -145,7 +146,9 @@ mod tests {
         let noise = Normal::new(0.0f64, 0.05).unwrap();
         let mut series = || -> Vec<Work> {
             let factors = (0..length).map(|i| if i < start { factor } else { 1.0 });
-            factors.map(|f| Work { seconds: 0.5, amount: 50.0 * f * noise.sample(&mut rng).exp() }).collect()
+            factors
+                .map(|f| Work { seconds: 0.5, amount: 50.0 * f * noise.sample(&mut rng).portable_exp() })
+                .collect()
         };
         (0..n).map(|_| series()).collect()
     }

@@ -96,7 +96,7 @@ impl Content {
 mod tests {
     use super::*;
     use crate::buffers::BufferPlan;
-    use model::BufferPages;
+    use model::{BufferPages, PortableMath};
     use std::collections::HashSet;
 
     const BLOCK: usize = 4096;
@@ -130,7 +130,7 @@ mod tests {
         let mut counts = [0usize; 256];
         bytes.iter().for_each(|b| counts[usize::from(*b)] += 1);
         let share = |n: usize| n as f64 / bytes.len() as f64;
-        counts.iter().filter(|n| **n > 0).map(|n| -share(*n) * share(*n).log2()).sum()
+        counts.iter().filter(|n| **n > 0).map(|n| -share(*n) * share(*n).portable_log2()).sum()
     }
 
     #[test]

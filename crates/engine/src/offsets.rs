@@ -1,6 +1,6 @@
 //! Generators of block numbers and offsets.
 
-use model::{Distribution, Pattern, Zone};
+use model::{Distribution, Pattern, PortableMath, Zone};
 use rand::RngExt;
 use rand_distr::{Distribution as _, Normal, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -85,9 +85,10 @@ impl BlockOrder {
                     law: Zipf::new(blocks as f64, *theta).expect("theta is above 0"),
                     target: Permutation::new(blocks, rng),
                 },
-                Distribution::Pareto { h } => {
-                    Order::Pareto { exponent: h.ln() / (1.0 - h).ln(), target: Permutation::new(blocks, rng) }
-                }
+                Distribution::Pareto { h } => Order::Pareto {
+                    exponent: h.portable_ln() / (1.0 - h).portable_ln(),
+                    target: Permutation::new(blocks, rng),
+                },
                 Distribution::Normal { deviation_percent } => Order::Normal(
                     Normal::new(blocks as f64 / 2.0, blocks as f64 * deviation_percent / 100.0)
                         .expect("the deviation is finite"),
@@ -173,7 +174,7 @@ impl BlockOrder {
                 // Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD 1994:
                 // n · u^(ln h / ln(1 − h)).
                 let u: f64 = rng.random();
-                let rank = (self.blocks as f64 * u.powf(*exponent)) as u64;
+                let rank = (self.blocks as f64 * u.portable_powf(*exponent)) as u64;
                 target.at(rank.min(self.blocks - 1))
             }
             Order::Normal(bell) => {
@@ -373,7 +374,7 @@ mod tests {
         draws.sort_unstable();
         draws.dedup();
         let missed = 1.0 - draws.len() as f64 / 10_000.0;
-        assert!((missed - (-1.0f64).exp()).abs() < 0.02, "missed {missed}");
+        assert!((missed - (-1.0f64).portable_exp()).abs() < 0.02, "missed {missed}");
     }
 
     #[test]
@@ -381,7 +382,7 @@ mod tests {
         let blocks = 1000;
         let draws = draw(&random(Distribution::Zipf { theta: 1.2 }, false), blocks, 200_000);
         // Share of the ten most popular: sum of k^-1.2 for k = 1..10 over k = 1..1000.
-        let weight = |n: u64| (1..=n).map(|k| (k as f64).powf(-1.2)).sum::<f64>();
+        let weight = |n: u64| (1..=n).map(|k| (k as f64).portable_powf(-1.2)).sum::<f64>();
         let expected = weight(10) / weight(blocks);
         let got = share_of_hottest(&draws, blocks, 0.01);
         assert!((got - expected).abs() < 0.01, "got {got}, expected {expected}");

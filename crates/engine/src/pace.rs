@@ -1,6 +1,6 @@
 //! Intended start times of operations.
 
-use model::Pace;
+use model::{Pace, PortableMath};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -67,7 +67,7 @@ impl OpenLoop {
 /// An exponentially distributed gap, by inversion.
 fn exponential(mean: f64, rng: &mut Xoshiro256PlusPlus) -> f64 {
     let u: f64 = rng.random();
-    -mean * (1.0 - u).ln()
+    -mean * (1.0 - u).portable_ln()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use analyse::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
     shortest_for, variance_within,
 };
-use model::{Plan, SetAsideReason, Step};
+use model::{Plan, PortableMath, SetAsideReason, Step};
 
 use crate::order::Order;
 use crate::{Measured, Timing};
@@ -121,7 +121,7 @@ impl StepLength {
     /// Takes a completed repeat into account; `value` is its headline figure.
     fn record(&mut self, order: &Order, measured: &Measured, value: f64) {
         let length_ns = self.length_ns();
-        let ln = value.max(f64::MIN_POSITIVE).ln();
+        let ln = value.max(f64::MIN_POSITIVE).portable_ln();
         let Order { repeat, round, lane, .. } = *order;
         self.figures.push(Figure { repeat, round, lane, length_ns, ln });
         if self.is_long {
@@ -302,7 +302,7 @@ mod tests {
             for lane in 0..2 {
                 // A little noise, so that there is a spread.
                 let noise = 1.0 + 0.01 * f64::from((round * 7 + lane * 3) % 5);
-                let ln = (noise * if length.is_long { long } else { short }).ln();
+                let ln = (noise * if length.is_long { long } else { short }).portable_ln();
                 let (length_ns, repeat, lane) = (length.length_ns(), 2 * round + lane, lane as usize);
                 length.figures.push(Figure { repeat, round, lane, length_ns, ln });
                 if !length.is_long && length.choice.is_none() {

@@ -1,7 +1,7 @@
 //! The cost of a layer, where two targets of a run differ by one layer.
 
 use model::units::counted;
-use model::{Comparison, Finding, Layer, LayerKind, Severity, Subject, Target, Verdict, fact};
+use model::{Comparison, Finding, Layer, LayerKind, PortableMath, Severity, Subject, Target, Verdict, fact};
 
 use super::context::Ended;
 use super::words::{list, rate};
@@ -25,7 +25,7 @@ fn work_ratio(context: &RuleContext<'_>, target: &Target, plain: &Target) -> Opt
         let Some(other) = context.transfers_on(plain).find(|p| p.step.id == pair.step.id) else { continue };
         let ratio = |r: &Ended<'_>| {
             let base = other.repeats.iter().find(|o| o.round() == r.round())?;
-            Some((work_per_byte(r)? / work_per_byte(base)?).ln())
+            Some((work_per_byte(r)? / work_per_byte(base)?).portable_ln())
         };
         // One value for each step: its rounds are not independent of each other.
         logs.extend(pair.median(ratio));
@@ -33,7 +33,7 @@ fn work_ratio(context: &RuleContext<'_>, target: &Target, plain: &Target) -> Opt
     let (mean, deviation) = mean_and_deviation(&logs)?;
     let n = logs.len() as f64;
     let half = t_quantile(0.975, n - 1.0) * deviation / n.sqrt();
-    Some((mean.exp(), (mean - half).exp(), (mean + half).exp()))
+    Some((mean.portable_exp(), (mean - half).portable_exp(), (mean + half).portable_exp()))
 }
 
 /// The filesystem that a target's loop device has its file in.
@@ -117,7 +117,7 @@ fn cost(
         )
     };
     let mut largest: Vec<&Comparison> = decided.to_vec();
-    largest.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
+    largest.sort_by(|a, b| b.ratio.value.portable_ln().abs().total_cmp(&a.ratio.value.portable_ln().abs()));
     let largest_four: Vec<String> = largest.iter().take(4).map(in_words).collect();
     let more = match largest.len() {
         0..=4 => String::new(),

@@ -1,6 +1,6 @@
 //! Targets that were made several times: whether their makings differ.
 
-use model::{Finding, Measurement, Severity};
+use model::{Finding, Measurement, PortableMath, Severity};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use super::context::Pair;
@@ -26,7 +26,7 @@ fn differing(values: &[(u32, f64)], makings: u32) -> Option<Differing> {
     }
     let of = |making: u32| {
         let of = values.iter().filter(move |(round, value)| round % makings == making && *value > 0.0);
-        of.map(|(_, value)| value.ln()).collect::<Vec<_>>()
+        of.map(|(_, value)| value.portable_ln()).collect::<Vec<_>>()
     };
     let groups: Vec<Vec<f64>> = (0..makings).map(of).collect();
     let n: usize = groups.iter().map(Vec::len).sum();
@@ -45,7 +45,7 @@ fn differing(values: &[(u32, f64)], makings: u32) -> Option<Differing> {
         // Rounds without any scatter.
         false => 0.0,
     };
-    Some(Differing { means: means.into_iter().map(f64::exp).collect(), p })
+    Some(Differing { means: means.into_iter().map(f64::portable_exp).collect(), p })
 }
 
 pub(super) fn makings_differ(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Comparison, Disturbance, Evidence, Finding, Measurement, Operation, Phase, Repeat, SetAsideReason,
-    Severity, Step, Subject, Verdict,
+    Comparison, Disturbance, Evidence, Finding, Measurement, Operation, Phase, PortableMath, Repeat,
+    SetAsideReason, Severity, Step, Subject, Verdict,
 };
 
 use super::context::{Ended, Pair};
@@ -209,7 +209,7 @@ pub(super) fn carry_over(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         for (pair, m, _) in context.headlines().filter(of_step).filter(|(_, m, _)| m.operation == first) {
             for (round, value) in m.values.iter().filter(|(_, value)| *value > 0.0) {
                 let number = pair.repeats.iter().find(|r| r.round() == *round)?.repeat.started.repeat;
-                rounds.entry(*round).or_default().push((number, value.ln()));
+                rounds.entry(*round).or_default().push((number, value.portable_ln()));
             }
         }
         let later = |all: &mut Vec<(u32, f64)>| {
@@ -222,8 +222,8 @@ pub(super) fn carry_over(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let RobustMean { mean, error, kept, .. } =
             RobustMean::of(&effects).filter(|_| effects.len() >= FEWEST_FOR_CARRY_OVER)?;
         let p = if error > 0.0 { 2.0 * t_above((mean / error).abs(), kept - 1.0) } else { 0.0 };
-        let ratio = mean.exp();
-        if mean.abs() < (1.0 + CARRIED).ln() || p > CARRY_OVER_LEVEL {
+        let ratio = mean.portable_exp();
+        if mean.abs() < (1.0 + CARRIED).portable_ln() || p > CARRY_OVER_LEVEL {
             return None;
         }
         let message = format!(

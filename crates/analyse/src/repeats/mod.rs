@@ -10,6 +10,8 @@
 //!
 //! Differences below [`RELEVANT`] are never reported, however certain they are.
 
+use model::PortableMath;
+
 mod modes;
 mod outliers;
 mod trend;
@@ -97,7 +99,8 @@ pub(crate) fn threshold(ps: &[f64], level: f64) -> f64 {
 
 /// The logarithms, or nothing if one value has none.
 fn logarithms(values: &[f64]) -> Vec<f64> {
-    let logs: Option<Vec<f64>> = values.iter().map(|v| (v.is_finite() && *v > 0.0).then(|| v.ln())).collect();
+    let logs: Option<Vec<f64>> =
+        values.iter().map(|v| (v.is_finite() && *v > 0.0).then(|| v.portable_ln())).collect();
     logs.unwrap_or_default()
 }
 
@@ -115,7 +118,8 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let noise = Normal::new(0.0f64, 0.05).unwrap();
         for n in [3, 5, 10] {
-            let mut draw = || -> Vec<f64> { (0..n).map(|_| 100.0 * noise.sample(&mut rng).exp()).collect() };
+            let mut draw =
+                || -> Vec<f64> { (0..n).map(|_| 100.0 * noise.sample(&mut rng).portable_exp()).collect() };
             let reporting = (0..1000)
                 .filter(|_| {
                     let run: Vec<Vec<f64>> = (0..20).map(|_| draw()).collect();

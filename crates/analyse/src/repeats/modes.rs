@@ -11,6 +11,7 @@
 //!
 //! Hartigan's dip and the largest gap detect less with few repeats: `lodestone-benches repeats` compares them.
 
+use model::PortableMath;
 use statrs::function::beta::beta_reg;
 
 use super::{RELEVANT, RESOLUTION, logarithms};
@@ -61,7 +62,7 @@ pub(super) fn candidate(values: &[f64]) -> Option<Modes> {
     let within = within.max((n - 2) as f64 * RESOLUTION.powi(2));
     let distance = mean(&sorted[cut..]) - mean(&sorted[..cut]);
     let gap = sorted[cut] - sorted[cut - 1];
-    let is_apart = distance >= RELEVANT.ln_1p() && gap >= EMPTY * distance;
+    let is_apart = distance >= RELEVANT.portable_ln_1p() && gap >= EMPTY * distance;
     let p = if !is_apart { 1.0 } else { chance(within / (within + between), n) };
     let group = |indices: &[usize]| {
         let mut group = indices.to_vec();
@@ -93,7 +94,7 @@ fn best_cut(sorted: &[f64]) -> (usize, f64, f64) {
 
 /// Upper bound of the chance that n normal values have at most the share `w` within the best two groups.
 fn chance(w: f64, n: usize) -> f64 {
-    let divisions = 2f64.powf(n as f64 - 1.0) - 1.0 - n as f64;
+    let divisions = 2f64.portable_powf(n as f64 - 1.0) - 1.0 - n as f64;
     // `min` discards the NaN of an infinite number of divisions times a chance of zero.
     (divisions * beta_reg((n as f64 - 2.0) / 2.0, 0.5, w.clamp(0.0, 1.0))).min(1.0)
 }

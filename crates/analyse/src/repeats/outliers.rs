@@ -8,6 +8,7 @@
 
 use super::{RELEVANT, RESOLUTION};
 use crate::stats::median;
+use model::PortableMath;
 
 /// Fewer repeats than this have no outliers: their deviations do not show the usual spread.
 const FEWEST: usize = 5;
@@ -57,7 +58,7 @@ pub(super) fn distances(logs: &[f64]) -> Vec<f64> {
     let middle = median(logs).unwrap_or_default();
     let deviations: Vec<f64> = logs.iter().map(|v| (v - middle).abs()).collect();
     let usual = median(&deviations).unwrap_or_default().max(RESOLUTION);
-    deviations.iter().map(|d| if *d < RELEVANT.ln_1p() { 0.0 } else { 0.6745 * d / usual }).collect()
+    deviations.iter().map(|d| if *d < RELEVANT.portable_ln_1p() { 0.0 } else { 0.6745 * d / usual }).collect()
 }
 
 /// Probability that the farthest of `n` normal values has at least this modified z-score. Between the limits of the table
@@ -69,9 +70,9 @@ pub(super) fn outlier_p(score: f64, n: usize) -> f64 {
     }
     let limits = limits(n);
     let at = limits[1..3].iter().filter(|limit| score >= **limit).count();
-    let (low, high) = (limits[at].ln(), limits[at + 1].ln());
-    let (from, to) = (LEVELS[at].ln(), LEVELS[at + 1].ln());
-    let p = (from + (to - from) * (score.ln() - low) / (high - low)).exp();
+    let (low, high) = (limits[at].portable_ln(), limits[at + 1].portable_ln());
+    let (from, to) = (LEVELS[at].portable_ln(), LEVELS[at + 1].portable_ln());
+    let p = (from + (to - from) * (score.portable_ln() - low) / (high - low)).portable_exp();
     // Beyond the table the chance grows with the number of values.
     let more = (n as f64 / LIMITS[LIMITS.len() - 1].0 as f64).max(1.0);
     (p * more).min(1.0)

@@ -6,6 +6,7 @@
 //! under slow oscillations, show trends more often than the probability says: they do drift, and the diagnostic reports
 //! that.
 
+use model::PortableMath;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{RELEVANT, RESOLUTION};
@@ -38,8 +39,9 @@ pub(super) fn candidate(logs: &[f64]) -> Option<Trend> {
         }
     }
     let rise = median(&slopes).unwrap_or_default() * (n - 1) as f64;
-    let p = if rise.abs() < RELEVANT.ln_1p() { 1.0 } else { chance(score.unsigned_abs() as usize, n) };
-    Some(Trend { change: rise.exp_m1(), p })
+    let p =
+        if rise.abs() < RELEVANT.portable_ln_1p() { 1.0 } else { chance(score.unsigned_abs() as usize, n) };
+    Some(Trend { change: rise.portable_exp_m1(), p })
 }
 
 /// Probability over all n! orders that |S| is at least `score`, where S is the number of rising pairs less the number of
@@ -85,7 +87,7 @@ mod tests {
         assert!((chance(8, 5) - 10.0 / 120.0).abs() < 1e-12);
         assert_eq!(chance(0, 5), 1.0);
         // The normal approximation continues the exact sum.
-        let close = |score| (chance(score, 60) / chance(score + 12, 61)).ln().abs() < 0.15;
+        let close = |score| (chance(score, 60) / chance(score + 12, 61)).portable_ln().abs() < 0.15;
         assert!(close(300) && close(500));
     }
 

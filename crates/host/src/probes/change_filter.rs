@@ -1,6 +1,6 @@
 //! Holds back readings that do not differ from the previous ones, so that they do not fill the log.
 
-use model::Reading;
+use model::{PortableMath, Reading};
 
 /// A constant series is reported at least this often: a killed run loses no more than that.
 const LONGEST_SILENCE_NS: u64 = 60_000_000_000;
@@ -143,7 +143,7 @@ fn rounded(value: f64) -> f64 {
     if value.abs() < 10.0 {
         return thousandths;
     }
-    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(3 - value.abs().portable_log10().floor() as i32);
     // A negative power of ten is not exact in binary, its inverse is.
     if scale >= 1.0 {
         (value * scale).round() / scale

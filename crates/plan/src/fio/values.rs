@@ -3,6 +3,8 @@
 //! fio's HOWTO defines the suffixes under "Parameter types": with `kb_base=1024`, the default, `k` is 1024 and `ki` is
 //! 1000; with `kb_base=1000` it is the reverse. An expression in brackets is computed.
 
+use model::PortableMath;
+
 /// The meaning of a bare letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KbBase {
@@ -212,7 +214,7 @@ impl Expression<'_> {
     fn power(&mut self, depth: u32) -> Option<f64> {
         let value = self.atom(depth)?;
         match self.take(&['^']) {
-            Some(_) => Some(value.powf(self.power(depth)?)),
+            Some(_) => Some(value.portable_powf(self.power(depth)?)),
             None => Some(value),
         }
     }

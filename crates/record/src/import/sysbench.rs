@@ -3,7 +3,7 @@
 //! Up to 0.5 an event is a read or a write and syncs are not timed; from 1.0 each periodic sync is an event too, so
 //! latencies of the two are not comparable.
 
-use model::{FileSet, Metric, Operation, Pattern, SyncRule, fact};
+use model::{FileSet, Metric, Operation, Pattern, PortableMath, SyncRule, fact};
 
 use super::remarks;
 use super::report::{EACH_WRITE, Parsed, ProblemKind, Report, ReportInterval, ZEROS, random, transfers};
@@ -487,8 +487,8 @@ fn counts(text: &str) -> Option<[u64; 4]> {
 fn old_size(text: &str) -> Option<Num> {
     let (num, rest) = number(text)?;
     let scale = rest.chars().next().and_then(binary).unwrap_or(1.0);
-    let digits = if num.value > 0.0 { num.value.log10().floor() } else { 0.0 };
-    let few = 0.5 * 10f64.powf(digits - 4.0);
+    let digits = if num.value > 0.0 { num.value.portable_log10().floor() } else { 0.0 };
+    let few = 0.5 * 10f64.portable_powf(digits - 4.0);
     let error = if num.error < 0.5 { num.error.max(few) } else { few };
     Some(Num { value: num.value, error }.times(scale))
 }

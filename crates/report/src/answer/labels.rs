@@ -1,6 +1,6 @@
 //! The answer of a run whose targets are told apart by labels, or that has many of them: which one wins where.
 
-use model::Better;
+use model::{Better, PortableMath};
 
 use crate::answer::{LONGEST_NAME, TOLD};
 use crate::figures::display_ratio;
@@ -91,8 +91,9 @@ fn over_all(shares: &[Vec<Option<f64>>], column: usize, other: usize) -> Option<
     let both = shares
         .iter()
         .filter_map(|row| Some((row[column]?, row[other]?)).filter(|(a, b)| *a > 0.0 && *b > 0.0));
-    let logs: Vec<f64> = both.map(|(a, b)| (a / b).ln()).collect();
-    (column != other && !logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    let logs: Vec<f64> = both.map(|(a, b)| (a / b).portable_ln()).collect();
+    (column != other && !logs.is_empty())
+        .then(|| (logs.iter().sum::<f64>() / logs.len() as f64).portable_exp())
 }
 
 /// A row in which another column wins.

@@ -1,6 +1,6 @@
 //! The share of operations completed within a time, up to the highest percentile that the data support.
 
-use model::{Histogram, Operation};
+use model::{Histogram, Operation, PortableMath};
 
 use super::frame::{Area, Axis, axes, panels, title};
 use super::scale::{Scale, range};
@@ -107,7 +107,7 @@ fn curve(histogram: &Histogram) -> Option<Vec<(f64, f64)>> {
 
 /// How many nines a percentile has: 90 % one, 99 % two.
 fn nines(percent: f64) -> f64 {
-    -(1.0 - percent / 100.0).max(1e-6).log10()
+    -(1.0 - percent / 100.0).max(1e-6).portable_log10()
 }
 
 fn draw_panel(svg: &mut Svg, panel: &Panel, area: Area) {

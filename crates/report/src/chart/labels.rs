@@ -8,6 +8,7 @@ use crate::figures::{display_percent, display_ratio};
 use crate::pivot::{Pivot, Row};
 use crate::view::AnalysedRun;
 use crate::words::{listed, short};
+use model::PortableMath;
 
 pub(super) const KIND: ChartKind = ChartKind {
     name: "labels",
@@ -93,8 +94,8 @@ fn overall(rows: &[&Row<'_>], places: &std::ops::Range<usize>) -> Option<(String
         return None;
     }
     let cell = |i: usize| {
-        let logs: f64 = shares.iter().filter_map(|row| row[i]).map(f64::ln).sum();
-        let share = (logs / rows.len() as f64).exp();
+        let logs: f64 = shares.iter().filter_map(|row| row[i]).map(f64::portable_ln).sum();
+        let share = (logs / rows.len() as f64).portable_exp();
         let text = display_percent(share);
         let tip = format!("{text} of the best over all rows (geometric mean)");
         Some(Cell { text, share, tip })

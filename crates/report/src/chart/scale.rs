@@ -1,5 +1,7 @@
 //! Scales from values to coordinates, and the ticks of an axis.
 
+use model::PortableMath;
+
 /// A scale from values to coordinates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
@@ -28,7 +30,7 @@ impl Scale {
     /// The coordinate of a value, clamped to the domain.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
-            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+            (value.max(self.low) / self.low).portable_ln() / (self.high / self.low).portable_ln()
         } else {
             (value - self.low) / (self.high - self.low)
         };
@@ -43,7 +45,7 @@ impl Scale {
 
     fn linear_ticks(&self, wanted: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / wanted.max(1) as f64;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = 10f64.portable_powf(rough.portable_log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough);
         let step = step.unwrap_or(power * 10.0);
         let first = (self.low / step - 1e-9).ceil() as i64;
@@ -53,7 +55,8 @@ impl Scale {
 
     fn log_ticks(&self, wanted: usize) -> Vec<f64> {
         let decades = |parts: &[f64], every: i32| -> Vec<f64> {
-            let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+            let (first, last) =
+                (self.low.portable_log10().floor() as i32, self.high.portable_log10().ceil() as i32);
             let powers = (first..=last).filter(|p| p.rem_euclid(every) == 0);
             let all = powers.flat_map(|p| parts.iter().map(move |m| m * 10f64.powi(p)));
             all.filter(|v| (self.low * 0.999..=self.high * 1.001).contains(v)).collect()
@@ -62,7 +65,7 @@ impl Scale {
         if fine.len() <= wanted + 1 {
             return if fine.len() < 2 { self.linear_ticks(wanted.min(3)) } else { fine };
         }
-        let every = (((self.high / self.low).log10() / wanted.max(1) as f64).ceil() as i32).max(1);
+        let every = (((self.high / self.low).portable_log10() / wanted.max(1) as f64).ceil() as i32).max(1);
         let powers = decades(&[1.0], every);
         if powers.len() >= 2 { powers } else { decades(&[1.0, 3.0], 1) }
     }

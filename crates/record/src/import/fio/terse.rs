@@ -1,6 +1,6 @@
 //! `--minimal`: one line of fields separated by semicolons, versions 2 to 5.
 
-use model::{Metric, Operation, fact};
+use model::{Metric, Operation, PortableMath, fact};
 
 use super::{Job, KIB, cpu, headlines, percentile_metric};
 use crate::import::remarks;
@@ -203,7 +203,7 @@ fn block_size(rate: Num, iops: Num) -> Option<u32> {
     let mean = rate.value / iops.value;
     let near = (mean / 512.0).round() * 512.0;
     let allowed = mean * (1.0 / iops.value + rate.error * 2.0 / rate.value);
-    let power = 2f64.powf(mean.log2().round());
+    let power = 2f64.portable_powf(mean.portable_log2().round());
     let best = if (power - mean).abs() <= allowed { power } else { near };
     (iops.value > 0.0 && (best - mean).abs() <= allowed && (512.0..4e9).contains(&best))
         .then_some(best as u32)
