@@ -166,6 +166,13 @@ impl<'a> RuleContext<'a> {
         let key = MeasurementKey { target: &pair.target.name, step: &pair.step.id, operation, metric };
         key.find_in(self.measurements).map(|m| m.estimate.value).filter(|v| v.is_finite())
     }
+
+    /// The upper end of the interval of one metric of one pair; without an interval, the estimate.
+    pub(super) fn highest(&self, pair: &Pair<'_>, operation: Operation, metric: Metric) -> Option<f64> {
+        let key = MeasurementKey { target: &pair.target.name, step: &pair.step.id, operation, metric };
+        let estimate = key.find_in(self.measurements)?.estimate;
+        Some(estimate.interval.map_or(estimate.value, |(_, high)| high)).filter(|v| v.is_finite())
+    }
 }
 
 impl<'a> Pair<'a> {

@@ -72,7 +72,7 @@ fn bits(layer: &Layer, name: &str) -> Option<f64> {
 
 /// The one layer of a target that is at the end of a link of known speed. `None` for several disks, because only the
 /// array knows how they share the load.
-fn linked(target: &Target) -> Option<(&Layer, Payload)> {
+pub(super) fn linked(target: &Target) -> Option<(&Layer, Payload)> {
     let mut ends = target.stack.iter().filter(|l| matches!(l.kind, LayerKind::Disk | LayerKind::Network));
     let layer = ends.next()?;
     if ends.next().is_some() {
@@ -155,6 +155,30 @@ pub(super) fn link_below_capability(rule: &Rule, context: &RuleContext<'_>) -> V
             );
             let figures =
                 vec![evidence("link speed", now, "bit/s"), evidence("largest link speed", could, "bit/s")];
+            found
+                .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.2));
+        }
+    }
+    found
+}
+
+pub(super) fn mass_storage(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for target in context.targets() {
+        let depth = |pair: &Pair<'_>| pair.step.workload.iodepth.saturating_mul(pair.step.workload.jobs);
+        let Some(deepest) = context.transfers_on(target).map(depth).max().filter(|depth| *depth > 1) else {
+            continue;
+        };
+        let is_old = |l: &&Layer| l.facts.get(fact::DRIVER).is_some_and(|driver| driver == "usb-storage");
+        for layer in target.stack.iter().filter(is_old) {
+            // At USB 2 the link is the limit, and hardly any adapter has the other protocol.
+            let Some(speed) = bits(layer, fact::LINK_SPEED).filter(|speed| *speed >= 5e9) else { continue };
+            let message = format!(
+                "{} is attached by USB mass storage (usb-storage), which passes one command at a time: depths up to {deepest} \
+                 have no effect beyond the kernel's queue",
+                layer.name
+            );
+            let figures = vec![evidence("link speed", speed, "bit/s")];
             found
                 .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(0.2));
         }

@@ -6,6 +6,7 @@
 
 mod background;
 mod cache;
+mod card;
 #[cfg(test)]
 mod cases;
 mod cliff;

@@ -1,7 +1,7 @@
 //! The table of all rules.
 
 use super::{
-    Rule, background, cache, cliff, failures, heat, imported, kind, layers, link, makings, processor,
+    Rule, background, cache, card, cliff, failures, heat, imported, kind, layers, link, makings, processor,
     repeats, size, stalled, stalls, sweeps, syncs, tools,
 };
 
@@ -202,6 +202,27 @@ pub static RULES: &[Rule] = &[
         advice: "check cable, port, hub and slot",
         is_told_apart: false,
         apply: link::link_below_capability,
+    },
+    Rule {
+        name: "mass-storage",
+        speaks_when: "a disk at USB of 5 Gb/s or more is driven by usb-storage instead of uas, and a step has several operations in flight",
+        advice: "use an adapter with UASP; `dmesg` tells whether the kernel avoids it for this one",
+        is_told_apart: false,
+        apply: link::mass_storage,
+    },
+    Rule {
+        name: "card-above-slot",
+        speaks_when: "the speed class of an SD card promises more than the bus of its slot carries in its mode",
+        advice: "use a slot or reader with UHS-I to see what the card can do, or buy a cheaper card",
+        is_told_apart: false,
+        apply: card::card_above_slot,
+    },
+    Rule {
+        name: "card-below-class",
+        speaks_when: "an SD card does not reach, with the upper end of the interval, what its classes promise: sequential writes (C, U, V), random reads and writes of 4 KiB (A1, A2)",
+        advice: "check that the card is genuine and not worn; A2 is only reached where the host uses the card's queue and cache",
+        is_told_apart: false,
+        apply: card::card_below_class,
     },
     Rule {
         name: "sync-too-cheap",

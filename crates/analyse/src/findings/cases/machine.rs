@@ -33,6 +33,29 @@ fn layers_and_syncs() -> Vec<Case> {
             let (now, port) = ((fact::LINK_SPEED, "3000000000"), ("highest link speed", "6000000000"));
             disk(r, "sda", &[(fact::LINK, "ata"), now, port]);
         }),
+        ("mass-storage", true, deep(), |r| usb(r, "usb-storage", "5000000000")),
+        ("mass-storage", false, deep(), |r| usb(r, "uas", "5000000000")),
+        ("mass-storage", false, deep(), |r| usb(r, "usb-storage", "480000000")),
+        ("mass-storage", false, workload(), |r| usb(r, "usb-storage", "5000000000")),
+        // 50 MHz on four wires, as a Raspberry Pi 3 has: 25 MB/s.
+        ("card-above-slot", true, workload(), |r| card(r, "C10 U3 V30", "200000000")),
+        ("card-above-slot", false, workload(), |r| card(r, "C10 U1 V10", "200000000")),
+        ("card-above-slot", false, workload(), |r| card(r, "C10 U3 V30", "832000000")),
+        ("card-above-slot", false, workload(), |r| card(r, "", "200000000")),
+        ("card-below-class", true, large_writes(), |r| written_at(r, "C10 U3 V30", "832000000", 20e6)),
+        ("card-below-class", false, large_writes(), |r| written_at(r, "C10 U3 V30", "832000000", 40e6)),
+        ("card-below-class", false, large_writes(), |r| written_at(r, "C10 U1", "832000000", 20e6)),
+        // The slot cannot.
+        ("card-below-class", false, large_writes(), |r| written_at(r, "C10 U3 V30", "200000000", 20e6)),
+        // 1000 operations in a second: more than A1 promises of writes, less of reads.
+        ("card-below-class", true, workload(), |r| card(r, "C10 U1 A1", "832000000")),
+        ("card-below-class", false, writes(), |r| card(r, "C10 U1 A1", "832000000")),
+        ("card-below-class", true, writes(), |r| card(r, "C10 U1 A2", "832000000")),
+        ("card-below-class", false, writes(), |r| card(r, "C10 U1", "832000000")),
+        ("card-below-class", false, workload(), |r| {
+            card(r, "C10 U1 A1", "832000000");
+            r.started.targets[0].stack.extend(stack(&["dm-0"]));
+        }),
         ("layer-cost", true, workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 0.6)),
         ("layer-cost", false, workload(), |r| concurrent(r, &["ext4", "dm-0", "sda"], 1.01)),
         ("layer-cost", false, workload(), |r| {
@@ -141,6 +164,31 @@ fn scale(repeats: &mut [Repeat], factor: f64) {
 }
 
 /// Gives each one-second repeat this many bytes, over a link.
+/// A disk behind a USB adapter with this driver and link speed.
+fn usb(run: &mut Run, driver: &str, speed: &str) {
+    disk(run, "sda", &[(fact::LINK, "usb"), (fact::DRIVER, driver), (fact::LINK_SPEED, speed)]);
+}
+
+fn deep() -> Workload {
+    Workload { iodepth: 32, ..workload() }
+}
+
+/// An SD card that claims these classes, on a bus of this many bits per second.
+fn card(run: &mut Run, classes: &str, bus: &str) {
+    let facts = [(fact::LINK, "mmc"), (fact::SPEED_CLASSES, classes), (fact::LINK_SPEED, bus)];
+    disk(run, "mmcblk0", &facts);
+}
+
+fn large_writes() -> Workload {
+    Workload { pattern: Pattern::Sequential, block: BlockSizes::uniform(1 << 20), ..writes() }
+}
+
+/// A card that writes at this rate in bytes per second; the run's ordinary rate is 4.096 MB/s.
+fn written_at(run: &mut Run, classes: &str, bus: &str, rate: f64) {
+    card(run, classes, bus);
+    scale(&mut run.repeats, rate / 4_096_000.0);
+}
+
 fn at_link(run: &mut Run, link: &str, speed: &str, bytes: u64) {
     disk(run, "sda", &[(fact::LINK, link), (fact::LINK_SPEED, speed)]);
     let factor = bytes as f64 / 4_096_000.0;
