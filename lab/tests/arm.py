@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 from machine import Disk, Failed
@@ -85,4 +86,30 @@ def unit_tests(lab):
             lab.equal(f"{program.name}: {passed}", result.code, 0, result.out[-3000:] + result.err[-1000:])
 
 
-ARM = [counter, engines, logs, unit_tests]
+def package(lab):
+    """The package in Debian on Arm: installed by apt-get, it measures that machine's disk with io_uring and answers."""
+    deb = os.environ.get("LODESTONE_LAB_DEB")
+    if not deb:
+        print("SKIPPED arm.package: LODESTONE_LAB_DEB names no package", flush=True)
+        return
+    with lab.machine(disks={"disk": Disk("nvme", "2G")}) as machine:
+        sources = [path for path in pathlib.Path("/etc/apt").rglob("*.*") if "debian.org" in path.read_text(errors="replace")]
+        make = ["mmdebstrap", "--quiet", "--architectures=arm64", "--variant=apt", "bookworm", machine.share / "root.tar"]
+        subprocess.run([ROOT / "packaging/emulated", "arm64", *make, *(s for s in sources if "sources" in s.name)], check=True)
+        shutil.copy(deb, machine.share / "lodestone.deb")
+        machine.sh(MOUNT.format(disk=machine.disk("disk")))
+        machine.sh("tar -xf /lab/root.tar -C /mnt && cp /lab/lodestone.deb /mnt/root/lodestone_arm64.deb")
+        machine.sh("for place in proc sys dev; do mount --rbind /$place /mnt/$place; done")
+        told = machine.sh("chroot /mnt apt-get install -y /root/lodestone_arm64.deb 2>&1")
+        lab.check("apt-get installs it", "Setting up lodestone" in told, told)
+        run = "chroot /mnt env -C /root HOME=/root lodestone run --suite quick --budget 60s --quiet"
+        answer = machine.sh(run)
+        lab.check("a run answers", "Random read, 4 KiB, depth 32" in answer, answer)
+        engine = machine.sh("chroot /mnt env HOME=/root lodestone show --details")
+        lab.check("with io_uring", "io_uring" in engine, engine)
+        pages = machine.sh("find /mnt/root -name '*.html'")
+        lab.check("and writes a page", pages.endswith(".html"), pages)
+        print(f"{told}\n{answer}", flush=True)
+
+
+ARM = [counter, engines, logs, unit_tests, package]

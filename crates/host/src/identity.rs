@@ -45,9 +45,52 @@ fn field(text: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// x86 has `model name`; Arm boards `Model` or `Hardware`.
+/// x86 has `model name`; Arm has numbers for its cores, and boards `Hardware` or `Model`.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
-    field(cpuinfo, &["model name", "Hardware", "Processor", "cpu model", "Model"])
+    cores(cpuinfo).or_else(|| field(cpuinfo, &["model name", "Hardware", "Processor", "cpu model", "Model"]))
+}
+
+/// The cores of boards and servers by implementer and part (Arm's Main ID Register; the kernel's `asm/cputype.h`).
+const CORES: &[(&str, &str, &str)] = &[
+    ("0x41", "0xb76", "ARM1176"),
+    ("0x41", "0xc07", "Cortex-A7"),
+    ("0x41", "0xc08", "Cortex-A8"),
+    ("0x41", "0xc09", "Cortex-A9"),
+    ("0x41", "0xc0f", "Cortex-A15"),
+    ("0x41", "0xd03", "Cortex-A53"),
+    ("0x41", "0xd04", "Cortex-A35"),
+    ("0x41", "0xd05", "Cortex-A55"),
+    ("0x41", "0xd07", "Cortex-A57"),
+    ("0x41", "0xd08", "Cortex-A72"),
+    ("0x41", "0xd09", "Cortex-A73"),
+    ("0x41", "0xd0a", "Cortex-A75"),
+    ("0x41", "0xd0b", "Cortex-A76"),
+    ("0x41", "0xd0c", "Neoverse-N1"),
+    ("0x41", "0xd0d", "Cortex-A77"),
+    ("0x41", "0xd40", "Neoverse-V1"),
+    ("0x41", "0xd41", "Cortex-A78"),
+    ("0x41", "0xd49", "Neoverse-N2"),
+    ("0x41", "0xd4f", "Neoverse-V2"),
+    ("0xc0", "0xac3", "Ampere-1"),
+];
+
+/// The names of Arm's cores, each once: a processor may have small and large ones.
+fn cores(cpuinfo: &str) -> Option<String> {
+    let mut found: Vec<&str> = Vec::new();
+    let mut implementer = "";
+    for line in cpuinfo.lines() {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        match name.trim() {
+            "CPU implementer" => implementer = value.trim(),
+            "CPU part" => {
+                let is_it = |core: &&(&str, &str, &str)| core.0 == implementer && core.1 == value.trim();
+                found
+                    .extend(CORES.iter().find(is_it).map(|core| core.2).filter(|name| !found.contains(name)));
+            }
+            _ => {}
+        }
+    }
+    (!found.is_empty()).then(|| found.join(", "))
 }
 
 fn memory_bytes(meminfo: &str) -> Option<u64> {
@@ -80,6 +123,18 @@ mod tests {
         let pi = "processor\t: 0\nBogoMIPS\t: 108.00\n\nHardware\t: BCM2835\nModel\t\t: Raspberry Pi 4\n";
         assert_eq!(cpu_model(pi).unwrap(), "BCM2835");
         assert_eq!(cpu_model(""), None);
+        // A Raspberry Pi 5, and a board with cores of two kinds.
+        let core = |number: u32, part: &str| {
+            format!(
+                "processor\t: {number}\nBogoMIPS\t: 108.00\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n"
+            )
+        };
+        let pi = core(0, "0xd0b")
+            + &core(1, "0xd0b")
+            + "Revision\t: c04170\nModel\t\t: Raspberry Pi 5 Model B Rev 1.0\n";
+        assert_eq!(cpu_model(&pi).unwrap(), "Cortex-A76");
+        assert_eq!(cpu_model(&(core(0, "0xd05") + &core(1, "0xd0b"))).unwrap(), "Cortex-A55, Cortex-A76");
+        assert_eq!(cpu_model(&(core(0, "0xfff") + "Model\t\t: Some Board\n")).unwrap(), "Some Board");
     }
 
     #[test]
