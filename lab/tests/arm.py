@@ -78,10 +78,14 @@ def unit_tests(lab):
     if not place:
         print("SKIPPED arm.unit_tests: LODESTONE_LAB_TESTS names no programs", flush=True)
         return
-    with lab.machine(memory=2048) as machine:
+    with lab.machine(disks={"disk": Disk("virtio", "1G")}, memory=2048) as machine:
+        # Some write beside their source, because a disk is there, and some read it.
+        subprocess.run(["git", "archive", "-o", machine.share / "source.tar", "HEAD"], cwd=ROOT, check=True)
+        machine.sh(f"mkfs.ext4 -q -F {machine.disk('disk')} && mkdir -p {ROOT} && mount -t ext4 {machine.disk('disk')} {ROOT}")
+        machine.sh(f"tar -xf /lab/source.tar -C {ROOT}")
         for program in sorted(pathlib.Path(place).iterdir()):
             subprocess.run(["cp", program, machine.share / "tests"], check=True)
-            result = machine.run("cd /tmp && RUST_BACKTRACE=0 /lab/tests --test-threads 1")
+            result = machine.run(f"cd {ROOT} && RUST_BACKTRACE=0 /lab/tests --test-threads 1")
             passed = re.findall(r"test result: .*", result.out)
             lab.equal(f"{program.name}: {passed}", result.code, 0, result.out[-3000:] + result.err[-1000:])
 

@@ -229,7 +229,7 @@ impl<'a> FrameStep<'_, 'a> {
             judged.map_or_else(Cell::default, |m| Cell::text(m.values.len().to_string()).tone(Tone::Dim));
         let spread = judged
             .and_then(|m| m.estimate.relative_half_width())
-            .map_or_else(Cell::default, |share| Cell::text(display_percent(share)).tone(Tone::Dim));
+            .map_or_else(Cell::default, |share| Cell::text(half_width(share)).tone(Tone::Dim));
         let spread = two_modes.unwrap_or(spread);
         let primary = self.step.operations().first().copied().unwrap_or(operation);
         let moved = if operation == Operation::DurableWrite { Operation::Write } else { operation };
@@ -331,6 +331,12 @@ impl<'a> FrameStep<'_, 'a> {
                 && Some(c.metric) == headline(self.step, operation)
         })
     }
+}
+
+/// Half the width of an interval as a share of its estimate. What is wider than the figure itself, as after two rounds, says no more
+/// than that.
+fn half_width(share: f64) -> String {
+    if share > 1.0 { "> 100 %".to_owned() } else { display_percent(share) }
 }
 
 fn comparison_cells(c: &Comparison) -> [Cell; 3] {

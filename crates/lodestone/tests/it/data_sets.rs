@@ -212,3 +212,23 @@ fn a_target_without_space_is_given_up_and_others_measured() {
     let said = bench.fails(3, &[&["run", small], &options[..]].concat());
     assert!(said.contains("bytes are free"), "{said}");
 }
+
+/// Where 32 bits do not suffice, which matters on 32-bit processors: offsets, sizes and what is told of them.
+#[test]
+fn what_lies_beyond_four_gibibytes_is_read() {
+    const BYTES: u64 = 6 << 30;
+    let bench = Bench::new();
+    let file = bench.disk().join("large");
+    std::fs::File::create(&file).unwrap().set_len(BYTES).unwrap();
+    let path = file.to_str().unwrap();
+    let work =
+        ["--rw", "randread", "--ops", "200", "--runtime", "none", "--rounds", "1", "--log-offset", "true"];
+    for engine in ["libaio", "psync"] {
+        let target = [path, "--engine", engine, "--no-report"];
+        let found = run(&bench, 0, &[&target[..], &work[..]].concat());
+        assert_eq!(found.started.targets[0].size_bytes, BYTES);
+        let logged = found.repeats[0].finished.as_ref().unwrap().offset_log.clone();
+        let farthest = logged[&Operation::Read].kept.iter().map(|entry| entry.offset).max().unwrap();
+        assert!((4 << 30..BYTES).contains(&farthest), "{engine}: {farthest}");
+    }
+}

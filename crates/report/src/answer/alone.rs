@@ -84,13 +84,18 @@ impl<'a> OneTarget<'a> {
             .into_iter()
             .flatten()
             .collect();
-        let is_cached =
-            |o| self.plain(false, o).iter().any(|step| !step.workload.direct && self.is_said(step, "direct"));
-        let through = match is_cached(Operation::Read) || is_cached(Operation::Write) {
-            true => ", through the page cache",
-            false => "",
+        (!both.is_empty()).then(|| format!("{} in sequence{}", listed(&both), self.through(false)))
+    }
+
+    /// `, through the page cache` where the plain steps went that way, as planned or because direct I/O is not possible here.
+    fn through(&self, is_random: bool) -> &'static str {
+        let run = self.analysed.run;
+        let is_cached = |step: &&Step| {
+            let mut own = run.completed(&step.id, self.target).filter(|r| r.imported.is_none());
+            own.any(|r| !r.started.direct) || !step.workload.direct && self.is_said(step, "direct")
         };
-        (!both.is_empty()).then(|| format!("{} in sequence{through}", listed(&both)))
+        let steps = [Operation::Read, Operation::Write].map(|operation| self.plain(is_random, operation));
+        if steps.iter().flatten().any(is_cached) { ", through the page cache" } else { "" }
     }
 
     /// The rate with buffers in the pages that most applications have, where a finding says that it is another one.
@@ -133,6 +138,10 @@ impl<'a> OneTarget<'a> {
                 false => most.into_iter().map(named).collect(),
             };
             does.push_str(&format!(", {} with {} at a time", listed(&words), depths[1]));
+        }
+        // Not twice.
+        if self.through(false).is_empty() {
+            does.push_str(self.through(true));
         }
         Some(does)
     }
