@@ -14,13 +14,13 @@
 //!
 //! A claim does not exclude a loop device set up over the file later, or a process that has the file open.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use model::{Target, TargetKind};
-use rustix::fs::{OFlags, SeekFrom};
+use rustix::fs::{Mode, OFlags, SeekFrom};
 
 use crate::Roots;
 use crate::naming::Named;
@@ -83,9 +83,9 @@ impl Hold {
     /// # Errors
     /// The kernel's error; `InvalidInput` if it is neither a file nor a block device.
     pub fn read_only(path: &Path) -> io::Result<Self> {
-        // Checked before the open: opening a pipe would wait, opening a tape would rewind it.
-        let flags = OFlags::PATH.bits() as i32;
-        let place = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        // Checked before the open: opening a pipe would wait, opening a tape would rewind it. Not by the standard library, which
+        // leaves out `O_PATH` where the C library is musl.
+        let place = File::from(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
         let metadata = place.metadata()?;
         let kind = match metadata.file_type() {
             kind if kind.is_file() => TargetKind::File,
@@ -331,7 +331,7 @@ mod tests {
     fn only_files_and_block_devices_are_opened_and_held() {
         let (_directory, place) = scratch();
         let pipe = place.join("pipe");
-        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let mode = Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         // Opening the pipe would wait for a writer for ever.
         for path in [pipe.as_path(), &place, Path::new("/dev/null")] {
