@@ -42,7 +42,7 @@ kinds! {
         "sysbench's count of syncs does not match its requests and its sync rule",
         "check the output: it may have been spliced together";
     PERCENTILE_MISSING: "percentile-missing", Info, 0.02,
-        "sysbench 0.4.12 printed 10000000.00ms, which means that it has no percentile",
+        "sysbench 0.4.12 printed 10000000.00ms because it had no percentile",
         "use the mean and the maximum";
     REPLAYED_OFFSETS: "replayed-offsets", Warning, 0.2,
         "sysbench 0.4.12 ran without --init-rng=on and so repeats the same offsets in every run",
@@ -72,7 +72,7 @@ kinds! {
         "bonnie++ printed +++++ for a phase of less than half a second",
         "use a larger -s or -n";
     WRONG_PRINT: "wrong-print", Info, 0.02,
-        "the text of bonnie++ 1.98 or 2.00 shows the number of files in place of a rate",
+        "bonnie++ 1.98 and 2.00 print the number of files where the rate belongs",
         "use the CSV line, as was done here where the output has one";
     CPU_COUNTED_TWICE: "cpu-counted-twice", Info, 0.02,
         "bonnie++ reports that random seeks used more than one processor",
