@@ -199,7 +199,10 @@ impl Words {
         let resolved = |word: &Word| match word {
             Word::Text(text) => Ok(text.clone()),
             Word::Device(prefix, device) => {
-                let path = device.path(roots).ok_or_else(|| format!("there is no {} now", device.typed()))?;
+                let path = device.path(roots).ok_or_else(|| match device {
+                    Device::Loop { image, .. } => format!("{} has no loop device now", image.display()),
+                    _ => format!("there is no {} now", device.typed()),
+                })?;
                 Ok(format!("{prefix}{}", path.display()))
             }
             Word::Key => Ok(secrets.key.display().to_string()),

@@ -213,7 +213,7 @@ fn carry_out(
         return deed.carry_out(roots, secrets).map_err(|error| failed(error.to_string()));
     };
     let resolved = words.resolved(roots, secrets).map_err(failed)?;
-    let step = resolved.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
+    let step = join_words(&resolved);
     let (program, arguments) = resolved.split_first().expect("a command has a program");
     program_succeeds(roots, &step, program, arguments, interrupt, timeout, lock)
 }
@@ -313,6 +313,19 @@ fn until_dropped(roots: &Roots, name: &str) {
     }
 }
 
+/// With the devices that are there, as it is run; else as a person would type it.
+fn as_run(roots: &Roots, deed: &Deed) -> String {
+    let resolved = match deed {
+        Deed::Run(words) => words.resolved(roots, &Secrets::none()).ok(),
+        _ => None,
+    };
+    resolved.map_or_else(|| deed.typed(), |words| join_words(&words))
+}
+
+fn join_words(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// Undoes something until it is gone. It may be in use for a moment longer, and `losetup` succeeds although it is.
 fn until_gone(roots: &Roots, remains: &Remains, undo: &Deed) -> Result<(), StackError> {
     let until = Instant::now() + GOING;
@@ -328,7 +341,10 @@ fn until_gone(roots: &Roots, remains: &Remains, undo: &Deed) -> Result<(), Stack
         }
         if Instant::now() >= until {
             undone?;
-            return Err(StackError::Step { step: undo.typed(), why: format!("{there} is still in use") });
+            return Err(StackError::Step {
+                step: as_run(roots, undo),
+                why: format!("{there} is still in use"),
+            });
         }
         thread::sleep(PERIOD);
     }
