@@ -120,6 +120,9 @@ pub(crate) fn reopen(file: &File, writable: bool, flags: i32) -> io::Result<File
     // The access time is not needed, and updating it costs each read some time. Only the owner may request that.
     match open(OFlags::NOATIME.bits() as i32) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !Path::new("/proc/self/fd").exists() => {
+            Err(io::Error::new(error.kind(), "/proc is not mounted here: mount -t proc proc /proc"))
+        }
         result => result,
     }
 }

@@ -2,6 +2,7 @@
 //! as a person reads.
 
 use analyse::RULES;
+use model::units::counted;
 use model::{Finding, Note, Run, Severity};
 
 use crate::document::Section;
@@ -38,7 +39,8 @@ pub(crate) fn remarks(run: &Run, findings: &[Finding], all: bool) -> Vec<Section
     let mut sections: Vec<Section> = remarks.into_iter().take(shown).map(|(_, section)| section).collect();
     if more > 0 {
         let id = &run.started.id;
-        let sentence = format!("… and {more} less important findings: lodestone show {id} --details");
+        let sentence =
+            format!("… and {}: lodestone show {id} --details", counted(more, "less important finding"));
         sections.push(Section::Text(sentence));
     }
     sections
