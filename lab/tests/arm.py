@@ -97,9 +97,11 @@ def package(lab):
         print("SKIPPED arm.package: LODESTONE_LAB_DEB names no package", flush=True)
         return
     with lab.machine(disks={"disk": Disk("nvme", "2G")}) as machine:
-        sources = [path for path in pathlib.Path("/etc/apt").rglob("*.*") if "debian.org" in path.read_text(errors="replace")]
+        sources = subprocess.run(
+            "grep -ls 'debian\\.org' /etc/apt/sources.list /etc/apt/sources.list.d/*", shell=True, capture_output=True, text=True
+        ).stdout.split()
         make = ["mmdebstrap", "--quiet", "--architectures=arm64", "--variant=apt", "bookworm", machine.share / "root.tar"]
-        subprocess.run([ROOT / "packaging/emulated", "arm64", *make, *(s for s in sources if "sources" in s.name)], check=True)
+        subprocess.run([ROOT / "packaging/emulated", "arm64", *make, *sources], check=True)
         shutil.copy(deb, machine.share / "lodestone.deb")
         machine.sh(MOUNT.format(disk=machine.disk("disk")))
         machine.sh("tar -xf /lab/root.tar -C /mnt && cp /lab/lodestone.deb /mnt/root/lodestone_arm64.deb")
