@@ -109,7 +109,7 @@ def package(lab):
         lab.check("a run answers", "Random read, 4 KiB, depth 32" in answer, answer)
         engine = machine.sh("chroot /mnt env HOME=/root lodestone show --details")
         lab.check("with io_uring", "io_uring" in engine, engine)
-        pages = machine.sh("ls /mnt/root/.local/share/lodestone/reports/*.html")
+        pages = machine.sh("cd /mnt/root && ls .local/share/lodestone/reports/*.html")
         lab.check("and writes a page", pages.endswith(".html"), pages)
         print(f"{told}\n{answer}", flush=True)
 
