@@ -54,7 +54,7 @@ fn work() -> ExitCode {
         Command::Report(args) => commands::report::report(&cli, args),
         Command::Clean(args) => commands::clean::clean(&cli, args),
         Command::Stack(args) => commands::stack::stack(&args.what),
-        Command::Selftest(args) if args.install => commands::install::install(&cli),
+        Command::Selftest(args) if args.install => commands::lacks::lacks(&cli),
         Command::Selftest(_) => commands::selftest::selftest(&cli),
         Command::Rm(args) => commands::remove::remove(&cli, args),
         Command::Completions(args) => commands::generated::completions(args.shell),
@@ -71,7 +71,7 @@ fn work() -> ExitCode {
 fn usage(error: &clap::Error) -> ExitCode {
     let is_asked = |word: std::ffi::OsString| word == "--verbose" || word == "-v";
     if error.kind() == ErrorKind::DisplayVersion && std::env::args_os().skip(1).any(is_asked) {
-        return match output::print(commands::install::version()) {
+        return match output::print(commands::lacks::version()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => output::fail(&failure, true),
         };

@@ -339,6 +339,13 @@ fn half_width(share: f64) -> String {
     if share > 1.0 { "> 100 %".to_owned() } else { display_percent(share) }
 }
 
+#[cfg(test)]
+#[test]
+fn an_interval_wider_than_its_figure_is_not_given_as_a_number() {
+    assert_eq!(half_width(1.0), "100 %");
+    assert_eq!(half_width(308.24), "> 100 %");
+}
+
 fn comparison_cells(c: &Comparison) -> [Cell; 3] {
     let interval = c.ratio.interval.map_or_else(String::new, display_ratios);
     let word = match (c.verdict, c.more_rounds) {

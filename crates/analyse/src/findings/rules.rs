@@ -205,15 +205,15 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         name: "mass-storage",
-        speaks_when: "a disk at USB of 5 Gb/s or more is driven by usb-storage instead of uas, and a step has several operations in flight",
-        advice: "use an adapter with UASP; `dmesg` tells whether the kernel avoids it for this one",
+        speaks_when: "a disk on USB at 5 Gb/s or more uses usb-storage instead of UAS while several operations are in flight",
+        advice: "use an adapter with UASP; `dmesg` says whether the kernel avoids UAS for this adapter",
         is_told_apart: false,
         apply: link::mass_storage,
     },
     Rule {
         name: "card-above-slot",
         speaks_when: "the speed class of an SD card promises more than the bus of its slot carries in its mode",
-        advice: "use a slot or reader with UHS-I to see what the card can do, or buy a cheaper card",
+        advice: "use a UHS-I slot or reader to see what the card can do",
         is_told_apart: false,
         apply: card::card_above_slot,
     },

@@ -11,7 +11,7 @@ pub mod export;
 mod fio;
 pub mod generated;
 pub mod import;
-pub mod install;
+pub mod lacks;
 mod layouts;
 mod machines;
 mod pairs;

@@ -161,6 +161,21 @@ fn one_target_is_told_in_the_figures_that_people_compare() {
 }
 
 #[test]
+fn direct_io_that_was_not_possible_is_told() {
+    let mut run = crate::fixture();
+    run.started.targets.retain(|t| t.name == "one");
+    run.repeats.retain(|r| r.started.target == "one");
+    run.started.plan.steps.iter_mut().for_each(|step| step.workload.direct = true);
+    let told = |direct: bool| {
+        let mut run = run.clone();
+        run.repeats.iter_mut().for_each(|r| r.started.direct = direct);
+        answer(&run, &analyse(&run, "one", Estimator::Mean, Units::Decimal))
+    };
+    assert!(!told(true).contains("page cache"), "{}", told(true));
+    assert!(told(false).contains("in sequence, through the page cache."), "{}", told(false));
+}
+
+#[test]
 fn the_link_that_limits_is_named() {
     let mut run = crate::fixture();
     for target in &mut run.started.targets {

@@ -41,7 +41,7 @@ pub fn version() -> String {
 ///
 /// # Errors
 /// The result cannot be written.
-pub fn install(cli: &Cli) -> Result<ExitCode, Failure> {
+pub fn lacks(cli: &Cli) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let mut missing = engines();
     missing.extend(rights());
@@ -75,7 +75,7 @@ fn engines() -> Vec<Missing> {
     let missing = |kind: EngineKind, what: String| Missing { purpose: format!("the engine {kind}"), what };
     let is_built = ENGINES.iter().any(|entry| entry.capabilities.kind == EngineKind::IoUring);
     let without = (!is_built).then(|| {
-        missing(EngineKind::IoUring, "it is not in programs for 32 bits; libaio takes its place".to_owned())
+        missing(EngineKind::IoUring, "not available in 32-bit builds; libaio is used instead".to_owned())
     });
     let refused = ENGINES.iter().filter_map(|entry| {
         let (kind, error) = (entry.capabilities.kind, entry.probe().err()?);
@@ -87,7 +87,7 @@ fn engines() -> Vec<Missing> {
 fn rights() -> Option<Missing> {
     (!host::is_root()).then(|| Missing {
         purpose: "block devices, health of disks, the bus of an SD card, --stack".to_owned(),
-        what: "the rights of root: sudo".to_owned(),
+        what: "needs root: sudo lodestone …".to_owned(),
     })
 }
 
