@@ -46,6 +46,9 @@ _lodestone() {
             lodestone,man)
                 cmd="lodestone__subcmd__man"
                 ;;
+            lodestone,profiles)
+                cmd="lodestone__subcmd__profiles"
+                ;;
             lodestone,report)
                 cmd="lodestone__subcmd__report"
                 ;;
@@ -103,6 +106,9 @@ _lodestone() {
             lodestone__subcmd__help,man)
                 cmd="lodestone__subcmd__help__subcmd__man"
                 ;;
+            lodestone__subcmd__help,profiles)
+                cmd="lodestone__subcmd__help__subcmd__profiles"
+                ;;
             lodestone__subcmd__help,report)
                 cmd="lodestone__subcmd__help__subcmd__report"
                 ;;
@@ -130,6 +136,12 @@ _lodestone() {
             lodestone__subcmd__help,targets)
                 cmd="lodestone__subcmd__help__subcmd__targets"
                 ;;
+            lodestone__subcmd__help__subcmd__profiles,list)
+                cmd="lodestone__subcmd__help__subcmd__profiles__subcmd__list"
+                ;;
+            lodestone__subcmd__help__subcmd__profiles,show)
+                cmd="lodestone__subcmd__help__subcmd__profiles__subcmd__show"
+                ;;
             lodestone__subcmd__help__subcmd__stack,destroy)
                 cmd="lodestone__subcmd__help__subcmd__stack__subcmd__destroy"
                 ;;
@@ -150,6 +162,24 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help__subcmd__suites,show)
                 cmd="lodestone__subcmd__help__subcmd__suites__subcmd__show"
+                ;;
+            lodestone__subcmd__profiles,help)
+                cmd="lodestone__subcmd__profiles__subcmd__help"
+                ;;
+            lodestone__subcmd__profiles,list)
+                cmd="lodestone__subcmd__profiles__subcmd__list"
+                ;;
+            lodestone__subcmd__profiles,show)
+                cmd="lodestone__subcmd__profiles__subcmd__show"
+                ;;
+            lodestone__subcmd__profiles__subcmd__help,help)
+                cmd="lodestone__subcmd__profiles__subcmd__help__subcmd__help"
+                ;;
+            lodestone__subcmd__profiles__subcmd__help,list)
+                cmd="lodestone__subcmd__profiles__subcmd__help__subcmd__list"
+                ;;
+            lodestone__subcmd__profiles__subcmd__help,show)
+                cmd="lodestone__subcmd__profiles__subcmd__help__subcmd__show"
                 ;;
             lodestone__subcmd__stack,destroy)
                 cmd="lodestone__subcmd__stack__subcmd__destroy"
@@ -212,7 +242,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites list show compare report export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites profiles list show compare report export import crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -510,7 +540,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites list show compare report export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="run targets suites profiles list show compare report export import crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -652,6 +682,48 @@ _lodestone() {
         lodestone__subcmd__help__subcmd__man)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__profiles)
+            opts="list show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__profiles__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__profiles__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1017,6 +1089,140 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lodestone__subcmd__profiles)
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help list show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__profiles__subcmd__help)
+            opts="list show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__profiles__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__profiles__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__profiles__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__profiles__subcmd__list)
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__profiles__subcmd__show)
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lodestone__subcmd__report)
             opts="-o -v -q -h --output --force --anonymous --summary --margin --baseline --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1090,7 +1296,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -n -i -l -v -q -h --on --stack --with-layers --makings --by-region --precondition --leave --suite --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-s -n -i -l -v -q -h --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1117,6 +1323,10 @@ _lodestone() {
                     return 0
                     ;;
                 -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use analyse::{Aims, Pairing, Series, compare};
 use model::{Comparison, Event, Exposure, Metric, Operation, Plan, Rounds, Step, Workload};
-use schedule::{Executor, HeadlineFigure, Lane, Measured, Order, Outcome, Said, Scheduler, drive};
+use schedule::{Executor, Lane, Measured, Order, Outcome, Said, Scheduler, WatchedFigure, drive};
 
 use crate::claims::step;
 
@@ -114,12 +114,13 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) ->
 fn outcome(done: Simulated) -> Outcome {
     let Simulated { exposure, rates, .. } = done;
     let per_second = exposure.work / exposure.seconds;
-    let figures = vec![HeadlineFigure {
+    let figures = vec![WatchedFigure {
         operation: Operation::Read,
         metric: Metric::Iops,
         value: per_second,
         exposure: Some(exposure),
         latencies: None,
+        is_headline: true,
     }];
     let measured = Measured { is_complete: true, figures, per_second, rates, ..Measured::default() };
     Outcome { measured: Some(measured), ..Outcome::default() }

@@ -17,7 +17,7 @@ use model::{
 };
 
 use crate::percentile::percent_of;
-use crate::ratio::{ALPHA, Pairing, RatioTest, Side};
+use crate::ratio::{ALPHA, Pairing, RatioTest, Side, holm};
 use crate::stalls::{FLOOR_SECONDS, Loss};
 use crate::stats::{Centre, RobustMean};
 
@@ -58,19 +58,24 @@ impl Series {
     pub fn of_run(run: &Run, measurements: &[Measurement]) -> Vec<Self> {
         let series = |m: &Measurement| {
             let step = run.started.plan.step(&m.step)?;
-            (m.metric.better() != Better::Neither).then(|| Self {
-                run: 0,
-                target: m.target.clone(),
-                step: m.step.clone(),
-                operation: m.operation,
-                metric: m.metric,
-                is_headline: headline(step, m.operation) == Some(m.metric),
-                values: if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() },
-                exposures: m.exposures.clone(),
-                makings: run.started.plan.makings,
-            })
+            (m.metric.better() != Better::Neither).then(|| Self::of(run, step, m))
         };
         measurements.iter().filter_map(series).collect()
+    }
+
+    /// A measurement of a step as a series.
+    pub(crate) fn of(run: &Run, step: &Step, m: &Measurement) -> Self {
+        Self {
+            run: 0,
+            target: m.target.clone(),
+            step: m.step.clone(),
+            operation: m.operation,
+            metric: m.metric,
+            is_headline: headline(step, m.operation) == Some(m.metric),
+            values: if m.paired.is_empty() { m.values.clone() } else { m.paired.clone() },
+            exposures: m.exposures.clone(),
+            makings: run.started.plan.makings,
+        }
     }
 }
 
@@ -291,14 +296,9 @@ fn judge_between_stalls(found: &mut [Judged]) {
 /// Gives the comparisons of one family their verdicts, by Holm's procedure.
 fn judge(family: &mut [&mut Judged]) {
     let ps: Vec<f64> = family.iter().map(|judged| judged.test.p_different()).collect();
-    let mut order: Vec<usize> = (0..ps.len()).collect();
-    order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
     let m = family.len();
-    let mut rejecting = true;
-    for (i, index) in order.into_iter().enumerate() {
-        let judged = &mut *family[index];
-        rejecting = rejecting && ps[index] <= ALPHA / (m - i) as f64;
-        judged.comparison.verdict = judged.verdict(rejecting);
+    for (judged, is_rejected) in family.iter_mut().zip(holm(&ps)) {
+        judged.comparison.verdict = judged.verdict(is_rejected);
         if judged.comparison.verdict == Verdict::Undecided {
             judged.comparison.more_rounds = judged.test.more_rounds(ALPHA / m as f64);
         }
@@ -306,7 +306,7 @@ fn judge(family: &mut [&mut Judged]) {
 }
 
 /// How log ratios are averaged. The tail of a distribution is what its percentiles are about: of these no round is trimmed.
-fn centre(metric: Metric) -> Centre {
+pub(crate) fn centre(metric: Metric) -> Centre {
     if percent_of(metric).is_some() { RobustMean::plain } else { RobustMean::of }
 }
 

@@ -23,6 +23,7 @@ mod measure;
 mod percentile;
 mod ratio;
 mod repeats;
+mod requirements;
 mod score;
 mod sequential;
 mod stalls;
@@ -53,6 +54,7 @@ pub use measure::{first_round_that_counts, measurements, repeat_values};
 pub use percentile::percentile_by_round;
 pub use ratio::Pairing;
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
+pub use requirements::{Judgement, Sample, Standing, is_required, judge, settled_requirements};
 pub use score::{PiFigures, pi_score};
 pub use stalls::{Loss, exposure};
 pub use stats::{Estimator, mean_with_t_interval, means_of_makings};
@@ -76,6 +78,8 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// One figure over all steps for each target except the baseline.
     pub summaries: Vec<Summary>,
+    /// Whether the storage is good enough, where that is required.
+    pub judgements: Vec<Judgement>,
     /// What parts of the storage cost, where targets differ in one.
     pub costs: Vec<Cost>,
     /// What machines that work together show.
@@ -123,5 +127,16 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
     let summaries = summarise(plan, &comparisons);
     let groups = groups(run, &measurements, baseline);
     let clients = clients::clients(run, &measurements, &series);
-    Analysis { clients, groups, summaries, comparisons, findings, costs, diagnostics, measurements }
+    let judgements = requirements::judgements(run, &measurements, &counts);
+    Analysis {
+        judgements,
+        clients,
+        groups,
+        summaries,
+        comparisons,
+        findings,
+        costs,
+        diagnostics,
+        measurements,
+    }
 }

@@ -21,6 +21,20 @@ const FEWEST_BLOCKS: usize = 20;
 /// rounding.
 const BLOCK_SECONDS: f64 = 1.999;
 
+/// Which of a family's hypotheses these p values reject, by Holm's procedure.
+pub(crate) fn holm(ps: &[f64]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..ps.len()).collect();
+    order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
+    let mut rejected = vec![false; ps.len()];
+    for (i, index) in order.into_iter().enumerate() {
+        if ps[index] > ALPHA / (ps.len() - i) as f64 {
+            break;
+        }
+        rejected[index] = true;
+    }
+    rejected
+}
+
 /// How the values of two targets are paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {

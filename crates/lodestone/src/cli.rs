@@ -9,9 +9,11 @@ use plan::RunOptionSpec;
 use crate::failure::exit_codes_help;
 
 mod machines;
+mod require;
 mod stack;
 
 pub use machines::MachineArgs;
+pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
 pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
 
 /// A storage benchmark for Linux that answers with evidence: which of these disks, filesystems or
@@ -82,6 +84,8 @@ pub enum Command {
     Targets(TargetsArgs),
     /// List the suites, show one, or explain the options that a suite may set
     Suites(SuitesArgs),
+    /// List what storage can be required to be good enough for, or show one such profile
+    Profiles(ProfilesArgs),
     /// List the stored runs
     List(ListArgs),
     /// Show the result of a run
@@ -155,6 +159,10 @@ pub struct RunArgs {
     /// Suite to run.
     #[arg(long, short, value_name = "NAME|FILE,…", help = suite_help())]
     pub suite: Option<OsString>,
+
+    /// Requirements.
+    #[command(flatten)]
+    pub require: RequireArgs,
 
     /// Run the jobs of a fio job file with Lodestone's own engines; without TARGET, the file names the targets.
     /// FILE may be - for standard input
@@ -238,6 +246,7 @@ Examples:
   lodestone run ssd=/mnt/a usb=/mnt/b --suite full --budget 1h
   lodestone run /mnt/ssd --rw randread --bs 4k --iodepth 1,8,64 --runtime 10s
   lodestone run /mnt/ssd --only rand-read,rand-write
+  lodestone run /mnt/ssd --require etcd    good enough for etcd?
   lodestone run /mnt/ssd --fio job.fio     the jobs of a fio job file
   lodestone run /mnt/ssd --via fio         the same steps, run by fio itself
   lodestone run --on image:4G --stack ext4,xfs,btrfs    three filesystems, made, compared and removed (root)

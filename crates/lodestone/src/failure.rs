@@ -5,6 +5,8 @@ use std::iter::successors;
 
 /// Exit code of an import that left something out.
 pub const LEFT_OUT: u8 = 1;
+/// Exit code of a run whose storage misses a requirement.
+pub const MISSED: u8 = 1;
 /// Exit code of a usage error.
 pub const USAGE: u8 = 2;
 /// Exit code of a run in which something failed.
@@ -15,7 +17,11 @@ pub const INTERRUPTED: u8 = 130;
 /// Every exit code with its meaning: the source of the help, the manual pages and the reference.
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "success; notes and warnings among the findings do not change this"),
-    (LEFT_OUT, "`import` imported part of its input and left out the rest"),
+    (
+        MISSED,
+        "`run --require` found a requirement missed, or with `--strict` undecided; `import` imported part of its input and left out \
+         the rest",
+    ),
     (
         USAGE,
         "usage error: an invalid argument, suite or job file, or a name that does not exist; nothing was measured",

@@ -44,6 +44,7 @@ fn work() -> ExitCode {
         Command::Run(args) => commands::run::run(&cli, args),
         Command::Targets(args) => commands::targets::targets(&cli, args),
         Command::Suites(args) => commands::suites::suites(args),
+        Command::Profiles(args) => commands::suites::profiles(args),
         Command::List(args) => commands::results::list(&cli, args),
         Command::Show(args) => commands::results::show(&cli, args),
         Command::Compare(args) => commands::compare::compare(&cli, args),

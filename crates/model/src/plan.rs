@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EngineChoice, Metric, Mix, Operation, Workload};
+use crate::{EngineChoice, Metric, Mix, Operation, Requirement, Workload};
 
 /// A run, decided in every detail but the places and the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Plan {
     pub suite: String,
     /// The steps, in the order in which they are shown.
     pub steps: Vec<Step>,
+    /// What the storage must reach, if the question is whether it is good enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<Requirement>,
     /// How often each step is repeated.
     pub rounds: Rounds,
     /// The steps of a round follow each other in their order, because one prepares what the next finds. Otherwise
@@ -64,6 +67,7 @@ impl Plan {
             id: String::new(),
             suite: suite.to_owned(),
             steps,
+            requirements: Vec::new(),
             rounds,
             in_order: false,
             until_steady: None,

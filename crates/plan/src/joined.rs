@@ -2,6 +2,7 @@
 
 use crate::parse::{Setting, StepSpec, Suite};
 use crate::problem::{Problem, SourceLocation};
+use crate::requirements::RequirementSpec;
 use crate::run_options::DEFAULT_BUDGET_NS;
 
 impl Suite {
@@ -38,29 +39,42 @@ impl Suite {
             until_written: None,
             defaults: Vec::new(),
             steps: Vec::new(),
+            requirements: Vec::new(),
         };
         for (before, part) in parts {
+            let mut required = part.requirements;
             for step in part.steps {
-                let mut step = step.inheriting(&part.defaults, before);
+                let mut step = step.inheriting(&part.defaults, Some(before));
                 if joined.steps.iter().any(|known| known.id == step.id) {
-                    step.id = format!("{}-{}", part.name, step.id);
+                    let own = format!("{}-{}", part.name, step.id);
+                    let of_step = required.iter_mut().filter(|r| r.step == step.id);
+                    of_step.for_each(|r| r.step.clone_from(&own));
+                    step.id = own;
                 }
                 joined.steps.push(step);
             }
+            let moved =
+                |r: RequirementSpec| RequirementSpec { location: r.location.clone().moved_by(before), ..r };
+            joined.requirements.extend(required.into_iter().map(moved));
         }
         (joined, problems)
     }
 }
 
 impl StepSpec {
-    /// The step with these settings below its own, and all locations moved by a number of bytes.
-    fn inheriting(self, defaults: &[Setting], bytes: usize) -> Self {
-        let moved = |s: Setting| Setting { location: s.location.moved_by(bytes), ..s };
+    /// The step with these settings below its own, and all locations moved by a number of bytes, or `None` in a text that is not
+    /// the user's.
+    pub(crate) fn inheriting(self, defaults: &[Setting], bytes: Option<usize>) -> Self {
+        let to = |location: SourceLocation| match bytes {
+            Some(bytes) => location.moved_by(bytes),
+            None => SourceLocation::Nowhere,
+        };
+        let moved = |s: Setting| Setting { location: to(s.location), ..s };
         Self {
             settings: defaults.iter().cloned().chain(self.settings).map(moved).collect(),
             sweep: self.sweep.into_iter().map(|values| values.into_iter().map(moved).collect()).collect(),
             concurrent: self.concurrent.into_iter().map(|step| step.inheriting(defaults, bytes)).collect(),
-            location: self.location.moved_by(bytes),
+            location: to(self.location),
             ..self
         }
     }

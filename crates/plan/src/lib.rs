@@ -19,10 +19,12 @@ mod options;
 mod overrides;
 mod parse;
 mod problem;
+mod requirements;
 mod resolve;
 mod run_options;
 mod suites;
 mod title;
+mod toml_table;
 mod values;
 
 pub use data_key::{DataKey, needs_own_data, obstacles};
@@ -31,6 +33,7 @@ pub use options::{AUTO_SIZE_BYTES, OPTIONS, OptionSpec, option};
 pub use overrides::{RunOverrides, Telemetry};
 pub use parse::{Setting, StepSpec, Suite};
 pub use problem::{Level, Problem, SourceLocation};
+pub use requirements::RequirementSpec;
 pub use resolve::{Environment, Resolved, resolve};
 pub use run_options::{
     DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SETTLE, DEFAULT_SUITE,

@@ -1,13 +1,14 @@
 //! A suite's text as settings with their locations; no default and no meaning yet.
 
-use std::ops::Range;
-
 use model::units::parse_duration_ns;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::options::{OPTIONS, option};
-use crate::problem::{Problem, SourceLocation, listed, nearest};
+use crate::problem::{Problem, SourceLocation};
+use crate::requirements::{RequirementSpec, requirements};
+use crate::suites::builtin;
+use crate::toml_table::{in_order, scalar, unknown};
 
 /// One option with its value as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,10 +61,22 @@ pub struct Suite {
     pub defaults: Vec<Setting>,
     /// The steps.
     pub steps: Vec<StepSpec>,
+    /// What the storage must reach.
+    pub requirements: Vec<RequirementSpec>,
 }
 
-const SUITE_KEYS: [&str; 8] =
-    ["description", "budget", "rounds", "in_order", "until_steady", "until_written", "defaults", "step"];
+const SUITE_KEYS: [&str; 10] = [
+    "description",
+    "extends",
+    "budget",
+    "rounds",
+    "in_order",
+    "until_steady",
+    "until_written",
+    "defaults",
+    "step",
+    "require",
+];
 
 impl Suite {
     /// Parses a suite. The suite holds what could be parsed, the list every mistake.
@@ -85,15 +98,50 @@ impl Suite {
             until_written: None,
             defaults: Vec::new(),
             steps: Vec::new(),
+            requirements: Vec::new(),
         };
         for (key, value) in in_order(table.get_ref()) {
             suite.take(&key, value, &mut problems);
+        }
+        if let Some(value) = table.get_ref().get("extends") {
+            let base = value.get_ref().as_str().and_then(builtin).filter(|base| base.name != name);
+            match base {
+                Some(base) => suite = suite.extending(Self::parse(base.name, base.toml).0),
+                None => {
+                    let location = SourceLocation::Suite(value.span());
+                    let message = "extends must be the name of another built-in suite, in quotes";
+                    problems.push(Problem::error(location, message));
+                }
+            }
         }
         if suite.steps.is_empty() && problems.is_empty() {
             let problem = Problem::error(SourceLocation::Suite(0..0), "the suite has no step");
             problems.push(problem.help("write [[step]] with an id and at least rw"));
         }
         (suite, problems)
+    }
+
+    /// The suite with what it does not say taken from `base`: steps by their ids, requirements by their figures, the rest by key.
+    fn extending(self, base: Self) -> Self {
+        let steps = base.steps.into_iter().map(|step| step.inheriting(&base.defaults, None));
+        let is_kept = |step: &StepSpec| !self.steps.iter().any(|own| own.id == step.id);
+        let kept: Vec<StepSpec> = steps.filter(is_kept).collect();
+        let own_profile = |r: RequirementSpec| RequirementSpec {
+            profile: self.name.clone(),
+            location: SourceLocation::Nowhere,
+            ..r
+        };
+        let required = base.requirements.into_iter().map(own_profile).collect();
+        Self {
+            budget_ns: self.budget_ns.or(base.budget_ns),
+            rounds: self.rounds.or(base.rounds),
+            in_order: self.in_order || base.in_order,
+            until_steady: self.until_steady.or(base.until_steady),
+            until_written: self.until_written.or(base.until_written),
+            steps: kept.into_iter().chain(self.steps).collect(),
+            requirements: RequirementSpec::extending(required, self.requirements),
+            ..self
+        }
     }
 
     fn take(&mut self, key: &Spanned<&str>, value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) {
@@ -142,33 +190,10 @@ impl Suite {
                 None => problems
                     .push(Problem::error(location, "steps are written as [[step]], with two brackets")),
             },
+            "require" => self.requirements = requirements(&self.name, value, problems),
+            "extends" => {}
             other => problems.push(unknown(other, key.span(), SUITE_KEYS)),
         }
-    }
-}
-
-/// A table's entries in the order of the text.
-fn in_order<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(Spanned<&'a str>, &'a Spanned<DeValue<'i>>)> {
-    let mut entries: Vec<_> =
-        table.iter().map(|(key, value)| (Spanned::new(key.span(), key.get_ref().as_ref()), value)).collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries
-}
-
-fn unknown<'a>(key: &str, span: Range<usize>, known: impl IntoIterator<Item = &'a str> + Clone) -> Problem {
-    let problem = Problem::error(SourceLocation::Suite(span), format!("unknown key `{key}`"));
-    let guess = nearest(key, known.clone()).map(|word| format!("did you mean `{word}`? "));
-    problem.help(format!("{}allowed here: {}", guess.unwrap_or_default(), listed(known)))
-}
-
-/// A value that is neither a list nor a table, as a user would write it on the command line.
-fn scalar(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
-        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
-        DeValue::Float(number) => Some(number.as_str().to_owned()),
-        DeValue::Boolean(value) => Some(value.to_string()),
-        _ => None,
     }
 }
 

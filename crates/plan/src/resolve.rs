@@ -17,6 +17,7 @@ use crate::options::{OPTIONS, option};
 use crate::overrides::{RunOverrides, names_step};
 use crate::parse::{Setting, StepSpec, Suite};
 use crate::problem::{Level, Problem, SourceLocation, listed, nearest};
+use crate::requirements;
 use crate::run_options::{
     DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SETTLE, DEFAULT_TELEMETRY,
 };
@@ -130,12 +131,13 @@ pub fn resolve(
     }
     check_names(overrides, &ids)?;
     check_steps(suite, &steps, &ids)?;
+    let requirements = requirements::resolve(&suite.requirements, &steps, &ids)?;
     if let Some(factor) = overrides.scale {
         steps.iter_mut().for_each(|step| scale(step, factor));
     }
     let telemetry_period = overrides.telemetry.unwrap_or(DEFAULT_TELEMETRY).period();
     let settle = overrides.settle.unwrap_or(DEFAULT_SETTLE);
-    let plan = plan(suite, overrides, environment, steps);
+    let plan = Plan { requirements, ..plan(suite, overrides, environment, steps) };
     Ok(Resolved { plan, warnings: unique, settings, telemetry_period, settle })
 }
 
@@ -157,6 +159,7 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
         id: format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))[..12].to_owned(),
         suite: suite.name.clone(),
         steps,
+        requirements: Vec::new(),
         rounds,
         in_order: suite.in_order,
         until_steady: suite.until_steady.clone().filter(|id| !overrides.rounds_auto && overrides.wants(id)),

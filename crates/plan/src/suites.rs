@@ -39,6 +39,7 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "snia-latency",
     "snia-throughput",
     "snia-wsat",
+    "etcd",
 ];
 
 /// The suite of a run whose single workload comes from flags.

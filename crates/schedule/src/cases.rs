@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::scheduler::Sequence;
-use crate::{Executor, HeadlineFigure, Lane, Lost, Measured, Order, Outcome, Said, Scheduler, drive};
+use crate::{Executor, Lane, Lost, Measured, Order, Outcome, Said, Scheduler, WatchedFigure, drive};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -157,12 +157,13 @@ fn rate(order: &Order, per_second: f64) -> Outcome {
     let operation = if order.step == 0 { Operation::Read } else { Operation::Write };
     let measured = Measured {
         is_complete: true,
-        figures: vec![HeadlineFigure {
+        figures: vec![WatchedFigure {
             operation,
             metric: Metric::Iops,
             value: per_second,
             exposure: Some(exposure),
             latencies: None,
+            is_headline: true,
         }],
         per_second,
         rates: vec![per_second, per_second * 1.01, per_second * 0.99, per_second],
@@ -239,6 +240,26 @@ fn a_run_ends_when_it_is_decided_and_else_with_its_budget() {
     let close = go(103.0, 0.3);
     assert!((250..=315).contains(&(close.now_ns / SECOND)), "{} s", close.now_ns / SECOND);
     assert_eq!(close.notes("forecast").len(), 1);
+}
+
+#[test]
+fn requirements_end_a_run_when_they_are_decided_and_comparisons_do_not_prolong_it() {
+    let required = |step: &str, operation: &str| {
+        let figure = format!("step = \"{step}\"\noperation = \"{operation}\"\nmetric = \"iops\"");
+        format!("[[require]]\n{figure}\nat_least = \"100\"\nsource = \"here\"\n")
+    };
+    let suite = format!("{TWO}{}{}", required("a", "read"), required("b", "write"));
+    let go = |rates: [f64; 2]| {
+        Run::new(plan(&suite, auto(300)), Sequence::Balanced, 2, 3)
+            .go(|order, _| noisier(order, rates[order.lane], 0.3))
+    };
+    // The targets cannot be told apart.
+    let clear = go([200.0, 206.0]);
+    assert!(clear.now_ns < 120 * SECOND, "{} s", clear.now_ns / SECOND);
+    // One of them is at the limit: the other needs no more rounds.
+    let open = go([200.0, 101.0]);
+    assert!(open.now_ns > 250 * SECOND, "{} s", open.now_ns / SECOND);
+    assert!(2 * open.count(0, 0) < open.count(0, 1), "{} and {}", open.count(0, 0), open.count(0, 1));
 }
 
 #[test]

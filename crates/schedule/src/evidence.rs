@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Series, percentile_by_round};
-use model::Histogram;
+use analyse::{Sample, Series, percentile_by_round};
+use model::{Histogram, Plan};
 
-use crate::{HeadlineFigure, Measured};
+use crate::{Measured, WatchedFigure};
 
 /// What has been measured so far.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     /// How often each target was made.
     makings: u32,
-    /// The headline figures, one value per good repeat, with the latencies of those that are percentiles.
+    /// The figures that verdicts are about, one value per good repeat, with the latencies of those that are percentiles.
     figures: Vec<(Series, Vec<(u32, Histogram)>)>,
     /// Complete repeats that count, by step and target.
     pub complete: BTreeMap<(String, String), u32>,
@@ -36,14 +36,15 @@ impl Evidence {
         if measured.is_complete {
             *self.complete.entry((step.to_owned(), target.to_owned())).or_default() += 1;
         }
-        for HeadlineFigure { operation, metric, value, exposure, latencies } in &measured.figures {
+        for WatchedFigure { operation, metric, value, exposure, latencies, is_headline } in &measured.figures
+        {
             let same = |(s, _): &(Series, Vec<(u32, Histogram)>)| {
                 s.step == step && s.target == target && s.operation == *operation && s.metric == *metric
             };
             let at = self.figures.iter().position(same).unwrap_or_else(|| {
                 let (values, exposures) = (Vec::new(), Vec::new());
                 let (target, step) = (target.to_owned(), step.to_owned());
-                let (operation, metric, is_headline) = (*operation, *metric, true);
+                let (operation, metric, is_headline) = (*operation, *metric, *is_headline);
                 let makings = self.makings;
                 let series = Series {
                     run: 0,
@@ -66,7 +67,7 @@ impl Evidence {
         }
     }
 
-    /// The headline figures as a result compares them: of a percentile what all rounds together say.
+    /// The figures as a result compares them: of a percentile what all rounds together say.
     pub fn series(&self) -> Vec<Series> {
         let whole = |(series, latencies): &(Series, Vec<(u32, Histogram)>)| {
             let values =
@@ -76,9 +77,17 @@ impl Evidence {
         self.figures.iter().map(whole).collect()
     }
 
+    /// The figures that a plan requires something of, with their numbers of operations, where latencies tell them.
+    pub fn samples(&self, plan: &Plan) -> Vec<Sample> {
+        let operations =
+            self.figures.iter().map(|(_, all)| all.iter().map(|(_, latencies)| latencies.count()).sum());
+        Sample::among(plan, &self.series().into_iter().zip(operations).collect::<Vec<_>>())
+    }
+
     /// The headline figures of a step, each as it was in its round.
     pub fn of_step<'a>(&'a self, step: &'a str) -> impl Iterator<Item = &'a Series> {
-        self.figures.iter().map(|(series, _)| series).filter(move |series| series.step == step)
+        let own = self.figures.iter().map(|(series, _)| series);
+        own.filter(move |series| series.step == step && series.is_headline)
     }
 
     /// Forgets what a step measured in these rounds.

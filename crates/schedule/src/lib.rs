@@ -25,7 +25,7 @@ mod timing;
 mod turns;
 
 pub use drive::{Executor, drive, hear};
-pub use measured::{HeadlineFigure, Measured};
+pub use measured::{Measured, WatchedFigure};
 pub(crate) use order::Next;
 pub use order::{Lane, Lost, Order, Outcome, Said};
 pub use scheduler::{MOST_SEED, Scheduler};

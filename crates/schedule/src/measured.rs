@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{disturbance, exposure, headline, repeat_values};
-use model::{Disturbance, Exposure, Histogram, Metric, Operation, Phase, Repeat, Step};
+use analyse::{disturbance, exposure, headline, is_required, repeat_values};
+use model::{Disturbance, Exposure, Histogram, Metric, Operation, Phase, Plan, Repeat, Step};
 
-/// A figure that verdicts are about.
+/// A figure that verdicts are about: comparisons are about headlines, requirements about any.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HeadlineFigure {
+pub struct WatchedFigure {
     /// Its operation.
     pub operation: Operation,
     /// Its metric.
@@ -18,6 +18,8 @@ pub struct HeadlineFigure {
     pub exposure: Option<Exposure>,
     /// For a latency of the operations that Lodestone itself counted, all of them.
     pub latencies: Option<Histogram>,
+    /// Comparisons are about it.
+    pub is_headline: bool,
 }
 
 /// What one repeat has shown, as far as further ones depend on it.
@@ -25,8 +27,8 @@ pub struct HeadlineFigure {
 pub struct Measured {
     /// It ended as planned.
     pub is_complete: bool,
-    /// The headline figures; none if it is not complete.
-    pub figures: Vec<HeadlineFigure>,
+    /// The figures that verdicts are about, headlines first; none if it is not complete.
+    pub figures: Vec<WatchedFigure>,
     /// Operations per second; a durable write counts as its write.
     pub per_second: f64,
     /// The rates of the measured intervals, without the last, which may be shorter.
@@ -40,28 +42,32 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What a repeat of a step has shown.
-    pub fn of(step: &Step, repeat: &Repeat) -> Self {
+    /// What a repeat of a step of the plan has shown.
+    pub fn of(plan: &Plan, step: &Step, repeat: &Repeat) -> Self {
         let is_complete = repeat.is_complete();
         let values = if is_complete { repeat_values(step, repeat) } else { Vec::new() };
-        let figures = values
-            .into_iter()
-            .filter(|(operation, metric, _)| headline(step, *operation) == Some(*metric))
-            .map(|(operation, metric, value)| {
-                let is_latency = metric.unit() == "ns" && repeat.imported.is_none();
-                let latencies = is_latency.then(|| repeat.measured().remove(&operation)).flatten();
-                HeadlineFigure {
-                    operation,
-                    metric,
-                    value,
-                    exposure: exposure(step, repeat, operation, metric),
-                    latencies: latencies.map(|stats| stats.lat),
-                }
-            });
+        let figures = values.into_iter().filter_map(|(operation, metric, value)| {
+            let is_headline = headline(step, operation) == Some(metric);
+            if !is_headline && !is_required(plan, step, operation, metric) {
+                return None;
+            }
+            let is_latency = metric.unit() == "ns" && repeat.imported.is_none();
+            let latencies = is_latency.then(|| repeat.measured().remove(&operation)).flatten();
+            Some(WatchedFigure {
+                operation,
+                metric,
+                value,
+                exposure: exposure(step, repeat, operation, metric),
+                latencies: latencies.map(|stats| stats.lat),
+                is_headline,
+            })
+        });
+        let mut figures: Vec<WatchedFigure> = figures.collect();
+        figures.sort_by_key(|figure| !figure.is_headline);
         let counts = repeat.intervals.iter().filter_map(|i| i.operations.get(&Operation::Write));
         Self {
             is_complete,
-            figures: figures.collect(),
+            figures,
             per_second: operations_per_second(repeat),
             rates: interval_rates(repeat),
             written_bytes: counts.fold(0, |sum, stats| sum.saturating_add(stats.bytes)),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use analyse::{Aims, Series, forecasts, settled, steady_state};
+use analyse::{Aims, Series, forecasts, settled, settled_requirements, steady_state};
 use model::{Rounds, Severity};
 use rand::seq::SliceRandom;
 
@@ -130,13 +130,28 @@ impl Scheduler {
 
     fn settled(&self) -> BTreeSet<(String, String)> {
         let Some(aims) = self.aims() else { return BTreeSet::new() };
-        let settled = settled(&self.evidence.series(), &self.baseline, aims);
+        let settled = match self.plan.requirements.is_empty() {
+            true => settled(&self.evidence.series(), &self.baseline, aims),
+            false => self.settled_where_required(aims),
+        };
         let Sequence::SideBySide(groups) = &self.sequence else { return settled };
         let going_on = |step: &&usize| !self.given_up_steps.contains(*step);
         let id = |step: &usize| self.plan.steps[*step].id.as_str();
         let groups: Vec<Vec<&str>> =
             groups.iter().map(|group| group.iter().filter(going_on).map(id).collect()).collect();
         in_whole_groups(&groups, settled, &self.evidence.without_figures(FEWEST_ROUNDS))
+    }
+
+    /// Where something is required of a step, its requirements decide how long it goes on, and no comparison.
+    fn settled_where_required(&self, aims: Aims) -> BTreeSet<(String, String)> {
+        let mut series = self.evidence.series();
+        series.retain(|series| !self.is_required(&series.step));
+        let required = settled_requirements(&self.plan, &self.evidence.samples(&self.plan));
+        &settled(&series, &self.baseline, aims) | &required
+    }
+
+    fn is_required(&self, step: &str) -> bool {
+        self.plan.requirements.iter().any(|requirement| requirement.step == step)
     }
 
     /// After `done` rounds: finds the steps that the budget is not enough for. Not where a program runs several steps at
@@ -148,7 +163,9 @@ impl Scheduler {
         if left_ns == 0 || self.lanes.len() < 2 || matches!(self.sequence, Sequence::SideBySide(_)) {
             return;
         }
-        let forecasts = forecasts(&self.evidence.series(), &self.baseline, aims);
+        let mut series = self.evidence.series();
+        series.retain(|series| !self.is_required(&series.step));
+        let forecasts = forecasts(&series, &self.baseline, aims);
         let mut by_step: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         self.pairs(done).into_iter().for_each(|pair| by_step.entry(pair.0).or_default().push(pair));
         let mut needs: Vec<Need> = Vec::new();

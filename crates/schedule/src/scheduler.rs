@@ -263,7 +263,7 @@ impl Scheduler {
 
     /// The headline figures that count, as a result compares them.
     pub fn headlines(&self) -> Vec<Series> {
-        self.evidence.series()
+        self.evidence.series().into_iter().filter(|series| series.is_headline).collect()
     }
 
     /// How the run has ended.

@@ -312,7 +312,8 @@ fn measure(
     if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
-    Ok(ExitCode::from(concluded(run, &analyse(run, TOOLS_TARGET, Estimator::Median, model::Units::Decimal))))
+    let analysis = analyse(run, TOOLS_TARGET, Estimator::Median, model::Units::Decimal);
+    Ok(ExitCode::from(concluded(run, &analysis, false)))
 }
 
 /// How long the crosscheck takes, before it begins.

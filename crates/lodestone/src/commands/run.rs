@@ -304,7 +304,7 @@ fn finish(
     if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
-    Ok(ExitCode::from(concluded(run, &analysis)))
+    Ok(ExitCode::from(concluded(run, &analysis, args.require.strict)))
 }
 
 /// Refuses a target whose path cannot be written to another program's job file or read from its output.

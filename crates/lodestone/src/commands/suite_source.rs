@@ -47,6 +47,9 @@ impl SuiteSource {
             let form = Form::Fio(FioJobs::parse(&stem(path), &text, &fio::surroundings(host)));
             return Ok(Self { origin: path.display().to_string(), text, form });
         }
+        if !args.require.require.is_empty() {
+            return Self::required(args);
+        }
         let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
         let Some(name) = &args.suite else {
             return Ok(if describes_itself {
@@ -61,6 +64,25 @@ impl SuiteSource {
             return Self::several(&text);
         }
         Self::named(name)
+    }
+
+    /// The profiles that are required, after the suite, if one is named, too.
+    fn required(args: &RunArgs) -> Result<Self, Failure> {
+        for name in &args.require.require {
+            let source = Self::named(OsStr::new(name.trim()))?;
+            let Form::Toml(own) = &source.form else { unreachable!("a suite is TOML") };
+            let (suite, problems) = Suite::parse(own, &source.text);
+            if problems.is_empty() && suite.requirements.is_empty() {
+                let message = format!("--require {name}: it requires nothing, because it has no [[require]]");
+                return Err(Failure::usage(format!("{message}; `lodestone profiles` lists the profiles")));
+            }
+        }
+        let suite = args.suite.as_ref().map(|suite| suite.to_string_lossy().into_owned());
+        let all: Vec<String> = suite.into_iter().chain(args.require.require.iter().cloned()).collect();
+        match all.as_slice() {
+            [only] => Self::named(OsStr::new(only.trim())),
+            several => Self::several(&several.join(",")),
+        }
     }
 
     /// Several suites, their names or files separated by commas.

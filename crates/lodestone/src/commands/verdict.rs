@@ -1,13 +1,14 @@
 //! The exit code of a finished run, and its reason.
 
-use analyse::Analysis;
+use analyse::{Analysis, Judgement, Standing};
 use model::{Repeat, Run, RunOutcome, Severity};
 
-use crate::failure::{FAILED, INTERRUPTED};
+use crate::failure::{FAILED, INTERRUPTED, MISSED};
 use crate::output;
 
-/// The exit code of a run, and the reason if it failed.
-pub(super) fn verdict(run: &Run, analysis: &Analysis) -> (u8, Option<String>) {
+/// The exit code of a run, and the reason if it failed or missed what was required; what is undecided counts as missed if
+/// `is_strict`.
+pub(super) fn verdict(run: &Run, analysis: &Analysis, is_strict: bool) -> (u8, Option<String>) {
     match run.finished.as_ref().map(|f| f.outcome) {
         Some(RunOutcome::Completed) => {}
         Some(RunOutcome::Interrupted) => return (INTERRUPTED, None),
@@ -22,10 +23,24 @@ pub(super) fn verdict(run: &Run, analysis: &Analysis) -> (u8, Option<String>) {
     let is_measured = |target: &str| run.repeats.iter().any(|r| r.started.target == target && counted(r));
     let targets = run.started.targets.iter().map(|target| target.name.as_str());
     let empty: Vec<&str> = targets.filter(|target| !is_measured(target)).collect();
-    if empty.is_empty() {
-        return (0, None);
+    if !empty.is_empty() {
+        return (FAILED, Some(format!("nothing was measured on {}; see the findings", empty.join(", "))));
     }
-    (FAILED, Some(format!("nothing was measured on {}; see the findings", empty.join(", "))))
+    let missing = |standing| unreached(&analysis.judgements, standing).map(|what| (MISSED, Some(what)));
+    let missed = missing(Standing::Missed);
+    missed.or_else(|| missing(Standing::Undecided).filter(|_| is_strict)).unwrap_or((0, None))
+}
+
+/// The profiles that stand like this, and where; `None` if there is none.
+fn unreached(judgements: &[Judgement], standing: Standing) -> Option<String> {
+    let mut all: Vec<String> = Vec::new();
+    for judgement in judgements.iter().filter(|judgement| judgement.standing == standing) {
+        let one = format!("{} on {}", judgement.requirement.profile, judgement.target);
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    (!all.is_empty()).then(|| format!("{}: {}", standing.name(), all.join(", ")))
 }
 
 /// True if a repeat ended as planned and completed any operation, even if only during its ramp.
@@ -36,8 +51,8 @@ fn counted(repeat: &Repeat) -> bool {
 }
 
 /// Returns the exit code of a run, and prints on standard error why it failed.
-pub(super) fn concluded(run: &Run, analysis: &Analysis) -> u8 {
-    let (code, why) = verdict(run, analysis);
+pub(super) fn concluded(run: &Run, analysis: &Analysis, is_strict: bool) -> u8 {
+    let (code, why) = verdict(run, analysis, is_strict);
     if let Some(why) = why {
         output::say(&format!("lodestone: run {}: {why}", run.started.id));
     }
@@ -57,7 +72,8 @@ mod tests {
     fn a_target_without_operations_is_not_measured() {
         let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs/format-3.jsonl");
         let mut run = record::read_log(Path::new(log)).unwrap().run;
-        let of = |run: &Run| verdict(run, &analyse(run, "one", Estimator::Mean, model::Units::Decimal));
+        let of =
+            |run: &Run| verdict(run, &analyse(run, "one", Estimator::Mean, model::Units::Decimal), false);
         assert_eq!(of(&run), (0, None));
         let of_two = run.repeats.iter_mut().filter(|repeat| repeat.started.target == "two");
         for interval in of_two.flat_map(|repeat| &mut repeat.intervals) {

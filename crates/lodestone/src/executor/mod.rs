@@ -295,7 +295,7 @@ impl Executor for Local<'_> {
             return Ok(Outcome { lost, ..Outcome::default() });
         }
         let ended = repeat::run(self, order)?;
-        let measured = self.recorder.run().repeats.last().map(|last| Measured::of(step, last));
+        let measured = self.recorder.run().repeats.last().map(|last| Measured::of(self.plan, step, last));
         let state = &mut self.targets[index];
         for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
             let key = kept(part);

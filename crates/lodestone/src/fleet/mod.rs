@@ -228,7 +228,7 @@ impl<'a> Fleet<'a> {
             Ok(Reply::Ended { failure, lost }) => {
                 let last = self.local.recorder.run().repeats.last();
                 let measured = last.filter(|last| last.started.repeat == order.repeat);
-                let measured = measured.map(|last| Measured::of(step, last));
+                let measured = measured.map(|last| Measured::of(self.local.plan, step, last));
                 return Outcome { took_ns: 0, measured, failure, lost };
             }
             Ok(_) => self.unasked(machine),
@@ -253,7 +253,8 @@ impl<'a> Fleet<'a> {
         let outcome = failure.clone().map_or(RepeatOutcome::Interrupted, RepeatOutcome::Failed);
         let finished = RepeatFinished::uncounted(repeat, at_ns, outcome);
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
-        let measured = self.local.recorder.run().repeats.last().map(|last| Measured::of(step, last));
+        let measured =
+            self.local.recorder.run().repeats.last().map(|last| Measured::of(self.local.plan, step, last));
         Outcome { took_ns: 0, measured, failure, lost }
     }
 }

@@ -304,7 +304,12 @@ impl Fleet<'_> {
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
         let last = self.local.recorder.run().repeats.last();
         let last = last.filter(|last| last.started.repeat == order.repeat);
-        Outcome { took_ns: 0, measured: last.map(|last| Measured::of(step, last)), failure, lost }
+        Outcome {
+            took_ns: 0,
+            measured: last.map(|last| Measured::of(self.local.plan, step, last)),
+            failure,
+            lost,
+        }
     }
 
     /// How the repeat of all begins; `None` if no client has begun.

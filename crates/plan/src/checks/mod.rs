@@ -229,6 +229,7 @@ pub fn suite(checks: &[&Check], values: &Values) -> Result<Suite, String> {
         in_order: false,
         until_steady: None,
         until_written: None,
+        requirements: Vec::new(),
         defaults: Vec::new(),
         steps,
     })

@@ -109,6 +109,7 @@ impl FioJobs {
             in_order: true,
             until_steady: None,
             until_written: None,
+            requirements: Vec::new(),
             defaults: Vec::new(),
             steps: steps(self.jobs.clone(), target_bytes, &mut problems),
         };

@@ -3,4 +3,5 @@
 mod checks;
 mod common;
 mod fio;
+mod requirements;
 mod suites;

@@ -6,6 +6,7 @@ pub(crate) mod costs;
 pub(crate) mod decided;
 pub(crate) mod groups;
 mod labels;
+pub(crate) mod requirements;
 pub(crate) mod table;
 
 use analyse::{labels_of, link_name};
@@ -23,6 +24,7 @@ pub(crate) use decided::in_time;
 use decided::pairs;
 use groups::group_sentences;
 use labels::by_labels;
+use requirements::requirement_sentences;
 
 /// Names longer than this many columns make a sentence unreadable.
 pub(crate) const LONGEST_NAME: usize = 60;
@@ -31,6 +33,9 @@ const TOLD: usize = 3;
 
 /// The answer of a run, in sentences.
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    if !analysed.analysis.judgements.is_empty() {
+        return requirement_sentences(analysed);
+    }
     let mut sentences = scores(analysed);
     sentences.extend(position_sentences(analysed));
     let of_clients = client_sentences(analysed);

@@ -22,6 +22,7 @@ mod png;
 pub(crate) mod position;
 mod profile;
 mod repeats;
+mod requirements;
 mod saturation;
 mod scale;
 mod slices;
@@ -81,6 +82,7 @@ pub struct ChartKind {
 
 /// All kinds, in the order of the page.
 pub static CHARTS: &[ChartKind] = &[
+    requirements::KIND,
     labels::KIND,
     costs::KIND,
     clients::KIND,
@@ -125,6 +127,11 @@ pub fn charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
 /// All charts of a run, the wide ones `width` pixels wide. Below 760 pixels the panels are stacked.
 pub fn charts_at(analysed: &AnalysedRun<'_>, width: f64) -> Vec<Chart> {
     CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(analysed), width)).collect()
+}
+
+/// The charts of what was required of the storage.
+pub(crate) fn requirement_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
+    drawn(requirements::KIND.name, (requirements::KIND.draw)(analysed), WIDE)
 }
 
 /// Sketches of one kind, drawn at `width` and at the narrow width.

@@ -10,6 +10,7 @@ use crate::answer::answers;
 use crate::answer::clients::client_sections;
 use crate::answer::costs::Costs;
 use crate::answer::groups::groups_table;
+use crate::answer::requirements::requirement_sections;
 use crate::answer::table::answer_sections;
 use crate::document::imported;
 use crate::document::remarks::remarks;
@@ -24,7 +25,8 @@ use crate::view::{AnalysedRun, RunView, when};
 /// the tables of every step.
 pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
     let analysed = AnalysedRun::new(run, analysis, view);
-    let mut sections = figure_sections(&analysed);
+    let mut sections = requirement_sections(&analysed);
+    sections.extend(figure_sections(&analysed));
     if view.details {
         let facts = if run.is_imported() {
             imported::facts(run, analysis)

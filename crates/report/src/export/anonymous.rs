@@ -22,8 +22,8 @@ use model::units::counted;
 use model::{
     DeviceActivity, FailureKind, Figure, Host, Imported, IntegrityCheck, LaidOut, Layer, LayerKind, Mismatch,
     Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Remark, RemoteHost, Repeat, RepeatFailure,
-    RepeatFinished, RepeatOutcome, RepeatStarted, Run, RunStarted, Source, Step, TOOLS_TARGET, Target, fact,
-    path_text,
+    RepeatFinished, RepeatOutcome, RepeatStarted, Requirement, Run, RunStarted, Source, Step, TOOLS_TARGET,
+    Target, fact, path_text,
 };
 use siphasher::sip::SipHasher24;
 
@@ -200,6 +200,7 @@ impl Anonymiser {
             id: _,
             suite,
             steps,
+            requirements,
             rounds: _,
             in_order: _,
             until_steady: _,
@@ -211,6 +212,11 @@ impl Anonymiser {
         } = plan;
         *suite = self.freed(suite);
         steps.iter_mut().for_each(|step| self.step(step));
+        for Requirement { profile, step: _, operation: _, metric: _, bound: _, limit: _, source } in
+            requirements
+        {
+            (*profile, *source) = (self.freed(profile), self.freed(source));
+        }
     }
 
     fn step(&self, step: &mut Step) {

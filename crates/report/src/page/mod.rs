@@ -5,7 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{Candidate, Inventory, Severity, Target};
 
 use crate::answer::answers;
-use crate::chart::{Chart, charts, history, style};
+use crate::answer::requirements::requirement_sections;
+use crate::chart::{Chart, charts, history, requirement_charts, style};
 use crate::document::pairs::AllPairs;
 use crate::document::remarks::remarks;
 use crate::document::run::{circumstances, figure_sections};
@@ -152,6 +153,8 @@ pub fn page_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
     };
     let best = ALL_FIGURES.into_iter().filter(has).find(is_best);
     all.retain(|chart| !ALL_FIGURES.contains(&chart.kind) || Some(chart.kind) == best);
+    // It is above the figures.
+    all.retain(|chart| chart.kind != "requirements");
     all
 }
 
@@ -165,6 +168,7 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
         if run.is_imported() { imported::facts(run, analysis) } else { circumstances(run, analysis, view) };
     html! {
         section {
+            (good_enough(analysed, level))
             (heading(level, if several { "Comparison" } else { "Figures" }))
             (figures(analysed, level + 1))
             (findings(analysed, level))
@@ -179,6 +183,18 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
             (stacks(analysed))
             (repeat(analysed, level, &id))
             (data(analysed, &id))
+        }
+    }
+}
+
+/// What was required, with its picture.
+fn good_enough(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
+    let tables = requirement_sections(analysed);
+    html! {
+        @if !tables.is_empty() {
+            (heading(level, "Good enough?"))
+            @for chart in requirement_charts(analysed) { (figure(&chart, level + 1)) }
+            (sections(&tables, level + 1))
         }
     }
 }

@@ -1,8 +1,8 @@
 //! From runs and analyses to the types of the export format.
 
 use analyse::{
-    ClientShare, Clients, Cost, Curve, Difference, HourFigure, HoursVerdict, Knee, RepeatDiagnostics, Shares,
-    Starts, Summary, TargetByHour, differences, headline,
+    ClientShare, Clients, Cost, Curve, Difference, HourFigure, HoursVerdict, Judgement, Knee,
+    RepeatDiagnostics, Shares, Starts, Summary, TargetByHour, differences, headline,
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
@@ -44,6 +44,7 @@ pub fn run_export(analysed: &AnalysedRun<'_>) -> RunExport {
                 ..measurement_facts(m, diagnostics.as_ref())
             })
             .collect(),
+        requirements: analysis.judgements.iter().map(requirement_facts).collect(),
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
         costs: analysis.costs.iter().map(cost_facts).collect(),
@@ -268,6 +269,30 @@ fn cost_facts(cost: &Cost) -> CostFacts {
         plain: cost.plain.clone(),
         on: cost.on.clone(),
         comparisons: cost.comparisons.iter().map(comparison_facts).collect(),
+    }
+}
+
+fn requirement_facts(judgement: &Judgement) -> RequirementFacts {
+    let r = &judgement.requirement;
+    let interval = judgement.figure.and_then(|figure| figure.interval);
+    RequirementFacts {
+        profile: r.profile.clone(),
+        target: judgement.target.clone(),
+        step: r.step.clone(),
+        operation: r.operation.name().to_owned(),
+        metric: r.metric.name().to_owned(),
+        unit: r.metric.unit().to_owned(),
+        bound: word(&r.bound),
+        limit: r.limit,
+        source: r.source.clone(),
+        estimate: judgement.figure.map(|figure| figure.value),
+        low: interval.map(|(low, _)| low),
+        high: interval.map(|(_, high)| high),
+        verdict: judgement.standing.name().to_owned(),
+        headroom: judgement.headroom,
+        rounds: judgement.rounds,
+        operations: judgement.operations,
+        more_rounds: judgement.more_rounds,
     }
 }
 

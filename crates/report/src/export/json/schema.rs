@@ -24,6 +24,9 @@ pub struct RunExport {
     pub repeats: Vec<RepeatFacts>,
     /// Every metric of every operation of every step on every target.
     pub measurements: Vec<MeasurementFacts>,
+    /// What was required of the storage, on every target; empty where nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<RequirementFacts>,
     /// Every target against the baseline.
     pub comparisons: Vec<ComparisonFacts>,
     /// One figure per target over all steps.
@@ -266,6 +269,45 @@ pub struct MeasurementFacts {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval; `null` where there is none.
     pub high: Option<f64>,
+}
+
+/// A requirement on a target, with its verdict.
+#[derive(Serialize, JsonSchema)]
+pub struct RequirementFacts {
+    /// The suite that requires it.
+    pub profile: String,
+    /// The target's name.
+    pub target: String,
+    /// The step's id.
+    pub step: String,
+    /// The operation.
+    pub operation: String,
+    /// The metric.
+    pub metric: String,
+    /// The unit of the metric.
+    pub unit: String,
+    /// `at_most` or `at_least`.
+    pub bound: String,
+    /// The limit.
+    pub limit: f64,
+    /// Where the limit is published.
+    pub source: String,
+    /// The figure; `null` where it was not measured.
+    pub estimate: Option<f64>,
+    /// Lower end of the figure's 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of the figure's 95 % interval.
+    pub high: Option<f64>,
+    /// `met`, `missed` or `undecided`.
+    pub verdict: String,
+    /// How many times as good as the limit the figure is: above 1 on the right side of it.
+    pub headroom: Option<f64>,
+    /// Rounds that it rests on.
+    pub rounds: u32,
+    /// Operations that it rests on.
+    pub operations: u64,
+    /// Rounds that would have to be added for a verdict, where that can be told.
+    pub more_rounds: Option<u32>,
 }
 
 /// A comparison.

@@ -1,0 +1,338 @@
+//! Verdicts on requirements: does the storage reach its limits?
+//!
+//! A requirement is a comparison of a figure with a target that has the limit in every round ([`RatioTest`]): rates are those of the
+//! long run, stalls included, percentiles those of all rounds together. Rounds are the unit, never operations, which depend on
+//! each other. The requirements of a profile on a target are one family (Holm), so that at most one profile in twenty is called
+//! met or missed wrongly in any of its figures, also where the rounds end as soon as all is decided.
+
+use std::collections::BTreeSet;
+
+use model::{
+    Bound, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath, Requirement, Run, Step,
+};
+
+use crate::compare::{Series, centre};
+use crate::measure::Counts;
+use crate::percentile::percent_of;
+use crate::ratio::{ALPHA, Pairing, RatioTest, Side, holm};
+use crate::sequential::is_analysed;
+
+/// Whether a requirement is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The figure is on the right side of the limit.
+    Met,
+    /// It is on the wrong side.
+    Missed,
+    /// It cannot be told yet.
+    Undecided,
+}
+
+impl Standing {
+    /// The word that tables and exports have.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "missed",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// What a profile is whose requirements stand like this: missed if one is, met if all are.
+    pub fn of_all(standings: impl IntoIterator<Item = Self>) -> Self {
+        standings.into_iter().fold(Self::Met, |all, one| match (all, one) {
+            (Self::Missed, _) | (_, Self::Missed) => Self::Missed,
+            (Self::Undecided, _) | (_, Self::Undecided) => Self::Undecided,
+            (Self::Met, Self::Met) => Self::Met,
+        })
+    }
+}
+
+/// A requirement with what was found of it on one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The requirement.
+    pub requirement: Requirement,
+    /// Target's name.
+    pub target: String,
+    /// The figure, in the unit of its metric, with its 95 % interval; `None` where it was not measured.
+    pub figure: Option<Estimate>,
+    /// Whether it is reached.
+    pub standing: Standing,
+    /// How many times as good as the limit the figure is: above 1 on the right side of it.
+    pub headroom: Option<f64>,
+    /// Rounds that it rests on.
+    pub rounds: u32,
+    /// Operations that it rests on.
+    pub operations: u64,
+    /// Of an undecided one the further rounds that would decide in nine of ten cases, if the figure is as observed.
+    pub more_rounds: Option<u32>,
+    /// The fewest operations that can tell of such a percentile at all, where there were fewer.
+    pub fewest_operations: Option<u64>,
+}
+
+/// The figures of one requirement on one target.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Index of the requirement in the plan.
+    pub requirement: usize,
+    /// Its values by round. Those of a percentile are by [`crate::percentile_by_round`].
+    pub series: Series,
+    /// Operations that the values are of.
+    pub operations: u64,
+}
+
+/// The fewest operations that tell of a percentile with 95 % confidence: if fewer lie below a limit, all of them do so by luck in more
+/// than one case of twenty (the sign test, without dependence of operations). `None` for other metrics.
+fn fewest_operations(metric: Metric) -> Option<u64> {
+    let share = percent_of(metric)? / 100.0;
+    Some((ALPHA.portable_ln() / share.portable_ln()).ceil() as u64)
+}
+
+fn is_about(requirement: &Requirement, step: &str, operation: Operation, metric: Metric) -> bool {
+    requirement.step == step && requirement.operation == operation && requirement.metric == metric
+}
+
+/// True if a plan requires anything of this figure.
+pub fn is_required(plan: &Plan, step: &Step, operation: Operation, metric: Metric) -> bool {
+    plan.requirements.iter().any(|r| is_about(r, &step.id, operation, metric))
+}
+
+impl Sample {
+    /// The samples for a plan's requirements among series, each with the number of its operations.
+    pub fn among(plan: &Plan, series: &[(Series, u64)]) -> Vec<Self> {
+        let of = |(requirement, r): (usize, &Requirement)| {
+            let own = series.iter().filter(|(s, _)| is_about(r, &s.step, s.operation, s.metric));
+            own.map(|(series, operations)| Self {
+                requirement,
+                series: series.clone(),
+                operations: *operations,
+            })
+            .collect::<Vec<_>>()
+        };
+        plan.requirements.iter().enumerate().flat_map(of).collect()
+    }
+
+    fn test(&self, limit: f64, pairing: Pairing, meanwhile: bool) -> Option<RatioTest> {
+        let Series { values, exposures, makings, metric, .. } = &self.series;
+        let limits: Vec<(u32, f64)> = values.iter().map(|(round, _)| (*round, limit)).collect();
+        let at_limit = |e: &Exposure| Exposure { work: limit * e.seconds, lost: 0.0, stalls: 0, ..*e };
+        let exposed: Vec<Exposure> = exposures.iter().map(at_limit).collect();
+        let own = Side { values, exposures, makings: *makings };
+        let base = Side { values: &limits, exposures: &exposed, makings: *makings };
+        let test = RatioTest::new(own, base, pairing, 0.0, centre(*metric))?;
+        Some(if meanwhile { test.meanwhile() } else { test })
+    }
+}
+
+/// Judges the samples of a plan's requirements; `meanwhile` while rounds continue.
+pub fn judge(plan: &Plan, samples: &[Sample], meanwhile: bool) -> Vec<Judgement> {
+    let pairing = if meanwhile { Pairing::ByRoundInterim } else { Pairing::within(plan) };
+    let tests: Vec<Option<RatioTest>> =
+        samples.iter().map(|s| s.test(plan.requirements[s.requirement].limit, pairing, meanwhile)).collect();
+    let family =
+        |i: &usize| (&plan.requirements[samples[*i].requirement].profile, &samples[*i].series.target);
+    let families: BTreeSet<_> = (0..samples.len()).map(|i| family(&i)).collect();
+    let mut found: Vec<(usize, Judgement)> = Vec::new();
+    for own in families {
+        let members: Vec<usize> = (0..samples.len()).filter(|i| family(i) == own).collect();
+        let ps: Vec<f64> =
+            members.iter().map(|i| tests[*i].as_ref().map_or(1.0, RatioTest::p_different)).collect();
+        for ((i, rejected), m) in members.iter().zip(holm(&ps)).zip(std::iter::repeat(members.len())) {
+            let requirement = &plan.requirements[samples[*i].requirement];
+            found.push((*i, judged(requirement, &samples[*i], tests[*i].as_ref(), rejected, m)));
+        }
+    }
+    found.sort_by_key(|(i, _)| *i);
+    found.into_iter().map(|(_, judgement)| judgement).collect()
+}
+
+fn judged(
+    requirement: &Requirement,
+    sample: &Sample,
+    test: Option<&RatioTest>,
+    is_rejected: bool,
+    family: usize,
+) -> Judgement {
+    let Sample { series, operations, .. } = sample;
+    let rounds = series.values.len() as u32;
+    let ratio = test.map(RatioTest::ratio);
+    let single = || series.values.first().map(|(_, value)| Estimate { value: *value, interval: None });
+    let figure = ratio.map(|ratio| Estimate {
+        value: ratio.value * requirement.limit,
+        interval: ratio.interval.map(|(low, high)| (low * requirement.limit, high * requirement.limit)),
+    });
+    let figure = figure.or_else(single);
+    let headroom = figure.filter(|f| f.value > 0.0).map(|f| match requirement.bound {
+        Bound::AtMost => requirement.limit / f.value,
+        Bound::AtLeast => f.value / requirement.limit,
+    });
+    let lacking = fewest_operations(requirement.metric).filter(|fewest| operations < fewest);
+    let standing = match headroom {
+        _ if !is_rejected || lacking.is_some() => Standing::Undecided,
+        Some(headroom) if headroom >= 1.0 => Standing::Met,
+        Some(_) => Standing::Missed,
+        None => Standing::Undecided,
+    };
+    let for_operations =
+        lacking.map(|fewest| (fewest - operations) as f64 / *operations as f64 * f64::from(rounds));
+    let for_operations = for_operations.filter(|more| more.is_finite()).map(|more| more.ceil() as u32);
+    let for_verdict = test.and_then(|test| test.more_rounds(ALPHA / family as f64));
+    let more_rounds = match (standing, lacking) {
+        (Standing::Met | Standing::Missed, _) => None,
+        (Standing::Undecided, Some(_)) if is_rejected => for_operations,
+        (Standing::Undecided, Some(_)) => for_operations.zip(for_verdict).map(|(a, b)| a.max(b)),
+        (Standing::Undecided, None) => for_verdict,
+    };
+    Judgement {
+        requirement: requirement.clone(),
+        target: series.target.clone(),
+        figure,
+        standing,
+        headroom,
+        rounds,
+        operations: *operations,
+        more_rounds,
+        fewest_operations: lacking,
+    }
+}
+
+/// The pairs of step and target whose requirements are all decided while rounds continue, so that they need no further one.
+pub fn settled_requirements(plan: &Plan, samples: &[Sample]) -> BTreeSet<(String, String)> {
+    let judgements = judge(plan, samples, true);
+    let pair = |j: &Judgement| (j.requirement.step.clone(), j.target.clone());
+    let is_open = |j: &Judgement| j.standing == Standing::Undecided || !is_analysed(j.rounds as usize);
+    let open: BTreeSet<_> = judgements.iter().filter(|j| is_open(j)).map(pair).collect();
+    judgements.iter().map(pair).filter(|pair| !open.contains(pair)).collect()
+}
+
+/// The verdicts on the requirements of a run, by target within a requirement, also where nothing was measured.
+pub(crate) fn judgements(run: &Run, measurements: &[Measurement], counts: &Counts) -> Vec<Judgement> {
+    let plan = &run.started.plan;
+    if plan.requirements.is_empty() {
+        return Vec::new();
+    }
+    let series = |m: &Measurement| {
+        let step = plan.step(&m.step).filter(|step| is_required(plan, step, m.operation, m.metric))?;
+        let of = counts
+            .completed(run, step, &m.target)
+            .filter_map(|(_, counts)| counts.measured.get(&m.operation));
+        Some((Series::of(run, step, m), of.map(|stats| stats.count).sum()))
+    };
+    let series: Vec<(Series, u64)> = measurements.iter().filter_map(series).collect();
+    let mut judged = judge(plan, &Sample::among(plan, &series), false);
+    let mut all = Vec::new();
+    for requirement in &plan.requirements {
+        for target in &run.started.targets {
+            let is_it = |j: &Judgement| j.requirement == *requirement && j.target == target.name;
+            all.push(match judged.iter().position(is_it) {
+                Some(at) => judged.swap_remove(at),
+                None => Judgement {
+                    requirement: requirement.clone(),
+                    target: target.name.clone(),
+                    figure: None,
+                    standing: Standing::Undecided,
+                    headroom: None,
+                    rounds: 0,
+                    operations: 0,
+                    more_rounds: None,
+                    fewest_operations: None,
+                },
+            });
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Rounds;
+
+    fn required(profile: &str, step: &str, metric: Metric, bound: Bound, limit: f64) -> Requirement {
+        let (profile, step, source) = (profile.to_owned(), step.to_owned(), "here".to_owned());
+        Requirement { profile, step, operation: Operation::Sync, metric, bound, limit, source }
+    }
+
+    fn plan(requirements: Vec<Requirement>) -> Plan {
+        let rounds = Rounds::Auto { budget_ns: 1, precision_ppm: 20_000 };
+        Plan { requirements, ..Plan::of_steps("test", Vec::new(), rounds) }
+    }
+
+    /// `n` values around `middle`, up to 5 % above and below it, without a trend.
+    fn sample(plan: &Plan, requirement: usize, middle: f64, n: u32, operations: u64) -> Sample {
+        const SIGNS: [f64; 7] = [1.0, -1.0, -0.4, 0.9, 0.2, -0.8, 0.1];
+        let r = &plan.requirements[requirement];
+        let series = Series {
+            run: 0,
+            target: "t".into(),
+            step: r.step.clone(),
+            operation: r.operation,
+            metric: r.metric,
+            is_headline: false,
+            values: (0..n).map(|i| (i, middle * (1.0 + 0.05 * SIGNS[i as usize % 7]))).collect(),
+            exposures: Vec::new(),
+            makings: 1,
+        };
+        Sample { requirement, series, operations }
+    }
+
+    fn standing(metric: Metric, bound: Bound, middle: f64, n: u32, operations: u64) -> (Standing, Judgement) {
+        let plan = plan(vec![required("p", "s", metric, bound, 100.0)]);
+        let judged = judge(&plan, &[sample(&plan, 0, middle, n, operations)], false).remove(0);
+        (judged.standing, judged)
+    }
+
+    #[test]
+    fn a_figure_is_met_on_its_side_of_the_limit_missed_on_the_other_and_undecided_at_it() {
+        use Bound::{AtLeast, AtMost};
+        for (bound, below, above) in
+            [(AtMost, Standing::Met, Standing::Missed), (AtLeast, Standing::Missed, Standing::Met)]
+        {
+            let of = |middle| standing(Metric::Iops, bound, middle, 10, 0);
+            assert_eq!(of(80.0).0, below, "{bound:?}");
+            assert_eq!(of(125.0).0, above, "{bound:?}");
+            let (open, judged) = of(100.5);
+            assert_eq!(open, Standing::Undecided);
+            assert!(judged.more_rounds.is_none_or(|rounds| rounds > 10), "{judged:?}");
+        }
+        let judged = standing(Metric::Iops, AtMost, 80.0, 10, 0).1;
+        assert!((judged.headroom.unwrap() - 1.25).abs() < 0.01, "{judged:?}");
+        assert!(
+            judged
+                .figure
+                .unwrap()
+                .interval
+                .is_some_and(|(low, high)| low < 80.0 && 80.0 < high && high < 100.0)
+        );
+        assert_eq!(standing(Metric::Iops, AtMost, 80.0, 1, 0).0, Standing::Undecided, "one round");
+    }
+
+    #[test]
+    fn a_percentile_needs_enough_operations() {
+        assert_eq!(fewest_operations(Metric::LatP99), Some(299));
+        let of = |operations| standing(Metric::LatP99, Bound::AtMost, 10.0, 10, operations);
+        assert_eq!(of(299).0, Standing::Met);
+        let (open, judged) = of(100);
+        assert_eq!((open, judged.fewest_operations), (Standing::Undecided, Some(299)));
+        assert_eq!(judged.more_rounds, Some(20), "ten operations a round");
+    }
+
+    #[test]
+    fn only_what_is_decided_is_settled_and_only_its_own_step() {
+        let of = |step: &str| required("p", step, Metric::Iops, Bound::AtLeast, 100.0);
+        let plan = plan(vec![of("clear"), of("open"), of("early")]);
+        let samples =
+            [sample(&plan, 0, 200.0, 20, 0), sample(&plan, 1, 101.0, 20, 0), sample(&plan, 2, 200.0, 3, 0)];
+        let settled = settled_requirements(&plan, &samples);
+        assert_eq!(settled.into_iter().collect::<Vec<_>>(), [("clear".to_owned(), "t".to_owned())]);
+    }
+
+    #[test]
+    fn a_profile_is_missed_if_one_figure_is_and_met_if_all_are() {
+        use Standing::{Met, Missed, Undecided};
+        assert_eq!(Standing::of_all([Met, Met]), Met);
+        assert_eq!(Standing::of_all([Met, Undecided]), Undecided);
+        assert_eq!(Standing::of_all([Undecided, Missed, Met]), Missed);
+    }
+}

@@ -1,0 +1,36 @@
+//! The command line of requirements.
+
+use clap::{Args, Subcommand};
+
+/// What the storage must reach.
+#[derive(Debug, Args)]
+pub struct RequireArgs {
+    /// Say whether the storage is good enough: profiles, or TOML files with [[require]], separated by commas. The exit code is 1 if
+    /// one is missed; `lodestone profiles` lists them
+    #[arg(long, value_name = "PROFILE|FILE,…", value_delimiter = ',', conflicts_with = "fio")]
+    pub require: Vec<String>,
+
+    /// With --require, also end with 1 if a profile is undecided
+    #[arg(long, hide_short_help = true, requires = "require")]
+    pub strict: bool,
+}
+
+/// Arguments of `profiles`.
+#[derive(Debug, Args)]
+pub struct ProfilesArgs {
+    /// What to show [default: a list of the profiles]
+    #[command(subcommand)]
+    pub command: Option<ProfilesCommand>,
+}
+
+/// What to show about profiles.
+#[derive(Debug, Subcommand)]
+pub enum ProfilesCommand {
+    /// List the profiles with what they require
+    List,
+    /// Print the text of a profile, with the sources of its limits, as a starting point for your own
+    Show {
+        /// Name of the profile
+        name: String,
+    },
+}

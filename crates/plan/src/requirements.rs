@@ -1,0 +1,197 @@
+//! `[[require]]` of a suite: what storage must reach.
+
+use model::units::parse_duration_ns;
+use model::{Bound, Metric, Operation, Requirement, Step};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::{Problem, SourceLocation, listed, nearest};
+use crate::toml_table::{in_order, scalar, unknown};
+use crate::values::{bytes_per_second, real};
+
+const KEYS: [&str; 6] = ["step", "operation", "metric", "at_most", "at_least", "source"];
+
+/// The metrics that can be required: extremes and spreads of single operations are chance.
+const METRICS: [Metric; 8] = [
+    Metric::Bandwidth,
+    Metric::Iops,
+    Metric::LatMean,
+    Metric::LatP50,
+    Metric::LatP95,
+    Metric::LatP99,
+    Metric::LatP999,
+    Metric::StalledShare,
+];
+
+/// One `[[require]]` of a suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequirementSpec {
+    /// The suite that it is written in.
+    pub profile: String,
+    /// Id of the step.
+    pub step: String,
+    /// The operation, as written.
+    pub operation: String,
+    /// The metric, as written.
+    pub metric: String,
+    /// On which side of the limit the figure must be.
+    pub bound: Bound,
+    /// The limit, as written.
+    pub limit: String,
+    /// Where the limit is published.
+    pub source: String,
+    /// Where it is written.
+    pub location: SourceLocation,
+}
+
+impl RequirementSpec {
+    /// True if it is about the same figure on the same side.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        let figure = |r: &Self| (r.step.clone(), r.operation.clone(), r.metric.clone(), r.bound);
+        figure(self) == figure(other)
+    }
+
+    /// The requirements of a suite that extends another: its own in the place of those about the same figure.
+    pub(crate) fn extending(base: Vec<Self>, own: Vec<Self>) -> Vec<Self> {
+        let is_kept = |r: &Self| !own.iter().any(|other| other.is_about_the_same(r));
+        let kept: Vec<Self> = base.into_iter().filter(is_kept).collect();
+        kept.into_iter().chain(own).collect()
+    }
+
+    /// The requirement in a plan with these steps.
+    fn resolve(&self, step: &Step) -> Result<Requirement, Problem> {
+        let wrong = |what: String| Problem::error(self.location.clone(), what);
+        let counted = step.operations();
+        let operation = operation(&self.operation).filter(|operation| counted.contains(operation));
+        let operation = operation.ok_or_else(|| {
+            wrong(format!("step `{}` does not count the operation `{}`", step.id, self.operation))
+                .help(format!("it counts {}", listed(counted.iter().map(|o| o.name()))))
+        })?;
+        let metric = METRICS.into_iter().find(|metric| metric.name() == self.metric);
+        let metric = metric.ok_or_else(|| {
+            wrong(format!("`{}` is no metric that can be required", self.metric))
+                .help(format!("allowed: {}", listed(METRICS.iter().map(|m| m.name()))))
+        })?;
+        let limit = limit(metric, &self.limit).map_err(&wrong)?;
+        Ok(Requirement {
+            profile: self.profile.clone(),
+            step: step.id.clone(),
+            operation,
+            metric,
+            bound: self.bound,
+            limit,
+            source: self.source.clone(),
+        })
+    }
+}
+
+/// An operation by its name; syncs also by those of the system calls.
+fn operation(name: &str) -> Option<Operation> {
+    match name {
+        "fsync" | "fdatasync" => Some(Operation::Sync),
+        own => Operation::ALL.into_iter().find(|operation| operation.name() == own),
+    }
+}
+
+/// A limit in the unit of its metric.
+fn limit(metric: Metric, text: &str) -> Result<f64, String> {
+    let value = match metric.unit() {
+        "ns" => parse_duration_ns(text).map(|ns| ns as f64).map_err(|error| error.to_string())?,
+        "B/s" => bytes_per_second(text)?,
+        "1/s" => real(text, 0.0, 1e12)?,
+        _ => real(text.trim_end_matches('%').trim_end(), 0.0, 100.0)? / 100.0,
+    };
+    if value > 0.0 { Ok(value) } else { Err(format!("a limit of {text} can never be told from the figure")) }
+}
+
+/// Parses the requirements of the suite `profile`.
+pub(crate) fn requirements(
+    profile: &str,
+    value: &Spanned<DeValue<'_>>,
+    problems: &mut Vec<Problem>,
+) -> Vec<RequirementSpec> {
+    let Some(tables) = value.get_ref().as_array() else {
+        let message = "requirements are written as [[require]], with two brackets";
+        problems.push(Problem::error(SourceLocation::Suite(value.span()), message));
+        return Vec::new();
+    };
+    tables.iter().filter_map(|table| requirement(profile, table, problems)).collect()
+}
+
+fn requirement(
+    profile: &str,
+    value: &Spanned<DeValue<'_>>,
+    problems: &mut Vec<Problem>,
+) -> Option<RequirementSpec> {
+    let location = SourceLocation::Suite(value.span());
+    let Some(table) = value.get_ref().as_table() else {
+        problems.push(Problem::error(location, "a requirement must be a table: [[require]]"));
+        return None;
+    };
+    for (key, _) in in_order(table) {
+        if !KEYS.contains(key.get_ref()) {
+            problems.push(unknown(key.get_ref(), key.span(), KEYS));
+        }
+    }
+    let mut text = |key: &str| {
+        let found = text(table, key);
+        if found.is_none() {
+            let message = format!("the requirement has no {key}");
+            let example = "write step, operation, metric, at_most or at_least, and source";
+            problems.push(Problem::error(location.clone(), message).help(example));
+        }
+        found
+    };
+    let figure = (text("step"), text("operation"), text("metric"), text("source"));
+    let limits = (self::text(table, "at_most"), self::text(table, "at_least"));
+    let (bound, limit) = match limits {
+        (Some(limit), None) => (Bound::AtMost, limit),
+        (None, Some(limit)) => (Bound::AtLeast, limit),
+        _ => {
+            let message = "a requirement has either at_most or at_least";
+            problems.push(Problem::error(location, message).help("write at_most = \"10ms\""));
+            return None;
+        }
+    };
+    let (Some(step), Some(operation), Some(metric), Some(source)) = figure else { return None };
+    Some(RequirementSpec {
+        profile: profile.to_owned(),
+        step,
+        operation,
+        metric,
+        bound,
+        limit,
+        source,
+        location,
+    })
+}
+
+fn text(table: &DeTable<'_>, key: &str) -> Option<String> {
+    table.get(key).and_then(|value| scalar(value.get_ref())).filter(|text| !text.trim().is_empty())
+}
+
+/// The requirements of the steps that a plan has, of all those with an id in `ids`; what cannot be required is a problem.
+pub(crate) fn resolve(
+    specs: &[RequirementSpec],
+    steps: &[Step],
+    ids: &[String],
+) -> Result<Vec<Requirement>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut found = Vec::new();
+    for spec in specs {
+        if let Some(step) = steps.iter().find(|step| step.id == spec.step) {
+            match spec.resolve(step) {
+                Ok(requirement) => found.push(requirement),
+                Err(problem) => problems.push(problem),
+            }
+        } else if !ids.contains(&spec.step) {
+            let known = || ids.iter().map(String::as_str);
+            let guess = nearest(&spec.step, known()).map(|id| format!("did you mean `{id}`? "));
+            let message =
+                format!("a requirement is about the step `{}`, which the suite does not have", spec.step);
+            let help = format!("{}the steps are {}", guess.unwrap_or_default(), listed(known().take(20)));
+            problems.push(Problem::error(spec.location.clone(), message).help(help));
+        }
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}

@@ -1,0 +1,129 @@
+//! `[[require]]`: from text to plan, and the profiles that come with the program.
+
+use crate::common::machine;
+use model::{Bound, EngineKind, Metric, Operation, Plan};
+use plan::*;
+
+const STEP: &str = "[[step]]\nid = \"log\"\nrw = \"write\"\nbs = \"4k\"\nfdatasync = 1\n";
+
+fn requirement(text: &str) -> String {
+    let rest = "step = \"log\"\noperation = \"fdatasync\"\nmetric = \"lat_p99\"\nat_most = \"10ms\"\nsource = \"a\"\n";
+    let mut lines: Vec<&str> = rest.lines().collect();
+    for line in text.lines() {
+        let key = line.split(' ').next().unwrap();
+        lines.retain(|known| !known.starts_with(key));
+        lines.push(line);
+    }
+    format!("[[require]]\n{}\n", lines.join("\n"))
+}
+
+fn resolved(suite: &Suite) -> Result<Plan, Vec<Problem>> {
+    let environment = machine(8 << 30, &[EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync]);
+    resolve(suite, &RunOverrides::default(), &environment).map(|resolved| resolved.plan)
+}
+
+fn of(toml: &str) -> Plan {
+    let (suite, problems) = Suite::parse("own", toml);
+    assert_eq!(problems, []);
+    resolved(&suite).unwrap()
+}
+
+/// The first problem of a suite with this requirement.
+fn problem(text: &str) -> String {
+    let (suite, mut problems) = Suite::parse("own", &format!("{STEP}{}", requirement(text)));
+    problems.extend(resolved(&suite).err().unwrap_or_default());
+    let first = problems.first().unwrap_or_else(|| panic!("{text}: no problem"));
+    assert!(matches!(first.location, SourceLocation::Suite(_)), "{first:?}");
+    format!("{} | {}", first.message, first.help.as_deref().unwrap_or_default())
+}
+
+#[test]
+fn a_limit_is_in_the_unit_of_its_metric() {
+    let limits = [
+        ("metric = \"lat_p99.9\"\nat_most = \"20ms\"", 20e6),
+        ("operation = \"durable_write\"\nmetric = \"iops\"\nat_most = \"500\"", 500.0),
+        ("operation = \"durable_write\"\nmetric = \"bandwidth\"\nat_most = \"10MB/s\"", 10e6),
+    ];
+    for (text, limit) in limits {
+        let plan = of(&format!("{STEP}{}", requirement(text)));
+        assert_eq!(plan.requirements.len(), 1, "{text}");
+        let required = &plan.requirements[0];
+        assert_eq!(
+            (required.limit, required.bound, required.profile.as_str()),
+            (limit, Bound::AtMost, "own")
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_required_is_told() {
+    let told = [
+        ("step = \"lag\"", "the step `lag`, which the suite does not have | did you mean `log`?"),
+        ("operation = \"read\"", "step `log` does not count the operation `read` | it counts write"),
+        ("metric = \"lat_max\"", "`lat_max` is no metric that can be required | allowed: bandwidth"),
+        ("at_most = \"ten\"", "ten"),
+        ("at_least = \"1ms\"", "either at_most or at_least"),
+        ("sources = \"b\"", "unknown key `sources` | did you mean `source`?"),
+        ("source = \"\"", "the requirement has no source"),
+    ];
+    for (text, part) in told {
+        let problem = problem(text);
+        assert!(problem.contains(part), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn a_suite_that_extends_another_changes_what_it_says() {
+    let base = of(builtin("etcd").unwrap().toml);
+    let own = of(&format!("extends = \"etcd\"\n{}", requirement("step = \"wal\"\nat_most = \"20ms\"")));
+    assert_eq!(own.steps, base.steps);
+    assert_eq!(own.requirements.len(), base.requirements.len());
+    let limit = |plan: &Plan| {
+        let of = |r: &&model::Requirement| (r.operation, r.metric) == (Operation::Sync, Metric::LatP99);
+        plan.requirements.iter().find(of).unwrap().limit
+    };
+    assert_eq!((limit(&base), limit(&own)), (10e6, 20e6));
+    assert!(own.requirements.iter().all(|r| r.profile == "own"));
+    let (_, problems) = Suite::parse("own", "extends = \"nothing\"\n");
+    assert!(problems[0].message.contains("another built-in suite"), "{problems:?}");
+}
+
+#[test]
+fn requirements_of_joined_suites_keep_to_their_own_steps() {
+    let other = "[[step]]\nid = \"wal\"\nrw = \"randread\"\n".to_owned();
+    let etcd = builtin("etcd").unwrap().toml.to_owned();
+    let (suite, problems) = Suite::joined(&[("own".into(), other), ("etcd".into(), etcd)]);
+    assert_eq!(problems, []);
+    let plan = resolved(&suite).unwrap();
+    assert!(plan.requirements.iter().all(|r| r.step == "etcd-wal" && r.profile == "etcd"), "{plan:?}");
+}
+
+/// A year, and before it a publisher and a title.
+fn is_citation(source: &str) -> bool {
+    let year =
+        source.split(|c: char| !c.is_ascii_digit()).any(|n| n.len() == 4 && ("1990".."2100").contains(&n));
+    year && source.split_once(": ").is_some_and(|(publisher, rest)| publisher.len() > 2 && rest.len() > 20)
+}
+
+#[test]
+fn every_limit_that_comes_with_the_program_can_be_looked_up() {
+    let mut profiles = 0;
+    for suite in BUILTIN_SUITES {
+        let plan = of_builtin(suite);
+        profiles += u32::from(!plan.requirements.is_empty());
+        for required in &plan.requirements {
+            assert!(is_citation(&required.source), "{}: {}", suite.name, required.source);
+        }
+        let is_required = |id: &str| plan.requirements.iter().any(|r| r.step == id);
+        let lacking =
+            plan.steps.iter().filter(|step| !step.workload.modifiers.once && !is_required(&step.id));
+        if !plan.requirements.is_empty() {
+            assert_eq!(lacking.count(), 0, "{}: a step without a requirement", suite.name);
+        }
+    }
+    assert!(profiles > 0);
+}
+
+fn of_builtin(suite: &BuiltinSuite) -> Plan {
+    resolved(&Suite::parse(suite.name, suite.toml).0).unwrap()
+}

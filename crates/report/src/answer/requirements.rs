@@ -1,0 +1,250 @@
+//! Whether the storage is good enough: the verdicts on what was required, in sentences and tables.
+
+use analyse::{Judgement, Standing};
+use model::{Estimate, Metric, Operation, Requirement};
+
+use crate::answer::{LONGEST_NAME, in_time, time_of_rounds};
+use crate::document::{Align, Cell, Column, Section, Table, Tone};
+use crate::figures::{display_ratio, with_one_unit};
+use crate::view::{AnalysedRun, RunView};
+use crate::words::{latency_name, listed, short};
+
+/// The profiles of a run, in the order in which they were asked for.
+fn profiles<'a>(analysed: &AnalysedRun<'a>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for requirement in &analysed.run.started.plan.requirements {
+        if !names.contains(&requirement.profile.as_str()) {
+            names.push(&requirement.profile);
+        }
+    }
+    names
+}
+
+/// What was found of a profile on a target.
+pub(crate) struct Profile<'a> {
+    pub name: &'a str,
+    pub target: &'a str,
+    pub standing: Standing,
+    pub judgements: Vec<&'a Judgement>,
+}
+
+impl<'a> Profile<'a> {
+    /// The judgement that decides: of those that stand as the profile the one with the least headroom.
+    fn tightest(&self) -> Option<&'a Judgement> {
+        let of = self.judgements.iter().filter(|j| j.standing == self.standing);
+        let headroom = |j: &Judgement| j.headroom.unwrap_or(0.0);
+        of.copied().min_by(|a, b| headroom(a).total_cmp(&headroom(b)))
+    }
+}
+
+/// Every profile on every target, by target within a profile.
+pub(crate) fn by_profile<'a>(analysed: &AnalysedRun<'a>) -> Vec<Profile<'a>> {
+    let AnalysedRun { run, analysis, .. } = *analysed;
+    let of = |name: &'a str| {
+        run.started.targets.iter().map(move |target| {
+            let own = |j: &&Judgement| j.requirement.profile == name && j.target == target.name;
+            let judgements: Vec<&Judgement> = analysis.judgements.iter().filter(own).collect();
+            let standing = Standing::of_all(judgements.iter().map(|j| j.standing));
+            Profile { name, target: &target.name, standing, judgements }
+        })
+    };
+    profiles(analysed).into_iter().flat_map(of).collect()
+}
+
+/// What a requirement is about, such as `fdatasync p99`.
+pub(crate) fn figure_of(requirement: &Requirement) -> String {
+    let operation = match requirement.operation {
+        Operation::DurableWrite => "durable writes".to_owned(),
+        Operation::Read | Operation::Write | Operation::Sync => format!("{}s", requirement.operation),
+        other => other.name().to_owned(),
+    };
+    match requirement.metric {
+        Metric::Iops => format!("{operation} per second"),
+        Metric::Bandwidth => format!("{operation}, bandwidth"),
+        other => format!("{operation}, {}", latency_name(other).unwrap_or(other.name())),
+    }
+}
+
+/// The limit with its side, such as `≤ 10 ms`.
+pub(crate) fn limit_of(requirement: &Requirement, view: &RunView) -> String {
+    format!("{} {}", requirement.bound.sign(), view.display(requirement.metric, requirement.limit))
+}
+
+/// A figure with its interval, such as `1.20 ms (1.10–1.30)`.
+pub(crate) fn figure_with_interval(requirement: &Requirement, figure: Estimate, view: &RunView) -> String {
+    let shown = |value: f64| view.display(requirement.metric, value);
+    let interval = figure.interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({})", with_one_unit(&shown(low), "–", &shown(high)))
+    });
+    format!("{}{interval}", shown(figure.value))
+}
+
+/// How a figure lies to its limit, such as `8.3 × better`.
+pub(crate) fn headroom_words(headroom: f64) -> String {
+    if headroom >= 1.0 {
+        format!("{} × better", display_ratio(headroom))
+    } else {
+        format!("{} × worse", display_ratio(1.0 / headroom))
+    }
+}
+
+/// Each profile in a sentence.
+pub(crate) fn requirement_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let all = by_profile(analysed);
+    let is_alone = analysed.run.started.targets.len() == 1;
+    let sentence = |name: &str| {
+        let own: Vec<&Profile<'_>> = all.iter().filter(|p| p.name == name).collect();
+        match own.as_slice() {
+            [only] if is_alone => alone(analysed, only),
+            several => on_several(analysed, name, several),
+        }
+    };
+    profiles(analysed).into_iter().map(sentence).collect()
+}
+
+fn alone(analysed: &AnalysedRun<'_>, profile: &Profile<'_>) -> String {
+    let name = short(profile.name, LONGEST_NAME);
+    let Some(judgement) = profile.tightest() else { return format!("{name}: nothing is required.") };
+    let why = why(analysed, judgement);
+    let others = profile.judgements.len() - 1;
+    let others = match (profile.standing, others) {
+        (Standing::Met, 1) => "; the other figure has more headroom".to_owned(),
+        (Standing::Met, 2..) => format!("; the other {others} figures have more headroom"),
+        _ => String::new(),
+    };
+    format!("{name} is {}: {why}{others}.", profile.standing.name())
+}
+
+/// The figure that decides, the limit, and what would decide if it is open.
+fn why(analysed: &AnalysedRun<'_>, judgement: &Judgement) -> String {
+    let AnalysedRun { run, view, .. } = *analysed;
+    let requirement = &judgement.requirement;
+    let (what, limit) = (figure_of(requirement), view.display(requirement.metric, requirement.limit));
+    let required = format!("{} {limit} required", requirement.bound.words());
+    let Some(figure) = judgement.figure else {
+        return format!("{what}: not measured; {required}");
+    };
+    let shown = figure_with_interval(requirement, figure, view);
+    let more = || {
+        let seconds = time_of_rounds(run, &requirement.step, judgement.more_rounds?, &[&judgement.target]);
+        in_time(Some(seconds))
+    };
+    let open = match (judgement.standing, judgement.fewest_operations) {
+        (Standing::Met | Standing::Missed, _) => String::new(),
+        (Standing::Undecided, Some(fewest)) => {
+            let more = more().map_or_else(String::new, |more| format!("; {more}"));
+            format!("; {} operations cannot tell, {fewest} could{more}", judgement.operations)
+        }
+        (Standing::Undecided, None) => more().map_or_else(String::new, |more| format!("; {more}")),
+    };
+    format!("{what} {shown}, {required}{open}")
+}
+
+fn on_several(analysed: &AnalysedRun<'_>, name: &str, profiles: &[&Profile<'_>]) -> String {
+    let mut parts = Vec::new();
+    for standing in [Standing::Met, Standing::Missed, Standing::Undecided] {
+        let own: Vec<&&Profile<'_>> = profiles.iter().filter(|p| p.standing == standing).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let named: Vec<String> = own
+            .iter()
+            .map(|p| {
+                let target = short(p.target, LONGEST_NAME);
+                match p.tightest().filter(|_| standing != Standing::Met) {
+                    Some(judgement) => format!("{target} ({})", why(analysed, judgement)),
+                    None => target,
+                }
+            })
+            .collect();
+        parts.push(format!("{} on {}", standing.name(), listed(&named)));
+    }
+    format!("{} is {}.", short(name, LONGEST_NAME), listed(&parts))
+}
+
+fn tone(standing: Standing) -> Tone {
+    match standing {
+        Standing::Met => Tone::Good,
+        Standing::Missed => Tone::Bad,
+        Standing::Undecided => Tone::Open,
+    }
+}
+
+/// The tables: of several targets profiles × targets first, then every requirement with its figures.
+pub(crate) fn requirement_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
+    if analysed.analysis.judgements.is_empty() {
+        return Vec::new();
+    }
+    let is_alone = analysed.run.started.targets.len() == 1;
+    let matrix = (!is_alone).then(|| Section::Table(profiles_table(analysed)));
+    let each = is_alone || analysed.view.details;
+    let each = each.then(|| Section::Table(requirements_table(analysed)));
+    matrix.into_iter().chain(each).collect()
+}
+
+/// Profiles × targets: the verdict, with the least headroom.
+fn profiles_table(analysed: &AnalysedRun<'_>) -> Table {
+    let all = by_profile(analysed);
+    let targets = &analysed.run.started.targets;
+    let column = |name: &str| Column::new(short(name, LONGEST_NAME), Align::Left);
+    let columns =
+        std::iter::once(Column::new("profile", Align::Left)).chain(targets.iter().map(|t| column(&t.name)));
+    let cell = |profile: &Profile<'_>| {
+        let headroom = profile.tightest().and_then(|j| j.headroom);
+        let by = headroom.map_or_else(String::new, |headroom| format!(", {}", headroom_words(headroom)));
+        Cell::text(format!("{}{by}", profile.standing.name())).tone(tone(profile.standing))
+    };
+    let row = |name: &str| {
+        let own = all.iter().filter(|p| p.name == name).map(cell);
+        std::iter::once(Cell::text(short(name, LONGEST_NAME))).chain(own).collect()
+    };
+    Table {
+        title: "Good enough? Each profile's verdict, with the figure that is nearest to its limit".to_owned(),
+        columns: columns.collect(),
+        stub: 1,
+        rows: profiles(analysed).into_iter().map(row).collect(),
+    }
+}
+
+/// Every requirement on every target.
+fn requirements_table(analysed: &AnalysedRun<'_>) -> Table {
+    let AnalysedRun { run, analysis, view, .. } = *analysed;
+    let is_alone = run.started.targets.len() == 1;
+    let left = |name: &'static str| Column::new(name, Align::Left);
+    let right = |name: &'static str| Column::new(name, Align::Right);
+    let mut columns = vec![left("profile"), left("figure")];
+    columns.extend((!is_alone).then(|| left("target")));
+    let stub = columns.len();
+    columns.extend([
+        right("required"),
+        right("measured (95 %)"),
+        left("verdict"),
+        right("operations"),
+        right("rounds"),
+    ]);
+    let row = |j: &Judgement| {
+        let mut cells = vec![
+            Cell::text(short(&j.requirement.profile, LONGEST_NAME)),
+            Cell::text(figure_of(&j.requirement)),
+        ];
+        cells.extend((!is_alone).then(|| Cell::text(short(&j.target, LONGEST_NAME))));
+        let figure = j
+            .figure
+            .map_or_else(|| "–".to_owned(), |figure| figure_with_interval(&j.requirement, figure, view));
+        let by = j.headroom.map_or_else(String::new, |headroom| format!(", {}", headroom_words(headroom)));
+        cells.extend([
+            Cell::text(limit_of(&j.requirement, view)),
+            Cell { value: j.figure.map(|figure| figure.value), ..Cell::text(figure) },
+            Cell::text(format!("{}{by}", j.standing.name())).tone(tone(j.standing)),
+            Cell::text(j.operations.to_string()),
+            Cell::text(j.rounds.to_string()),
+        ]);
+        cells
+    };
+    Table {
+        title: "Requirements".to_owned(),
+        columns,
+        stub,
+        rows: analysis.judgements.iter().map(row).collect(),
+    }
+}
