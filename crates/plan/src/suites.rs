@@ -9,12 +9,18 @@ pub struct BuiltinSuite {
 }
 
 macro_rules! suites {
-    ($($name:literal),* $(,)?) => {
-        &[$(BuiltinSuite { name: $name, toml: include_str!(concat!("../../../suites/", $name, ".toml")) }),*]
+    ($($name:literal),* $(,)?; $($profile:literal),* $(,)?) => {
+        &[
+            $(BuiltinSuite { name: $name, toml: include_str!(concat!("../../../suites/", $name, ".toml")) },)*
+            $(BuiltinSuite {
+                name: $profile,
+                toml: include_str!(concat!("../../../suites/profiles/", $profile, ".toml")),
+            },)*
+        ]
     };
 }
 
-/// All built-in suites, the default first.
+/// All built-in suites, the default first, and after those that only measure the profiles, which require something.
 pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "quick",
     "full",
@@ -38,8 +44,33 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "snia-iops",
     "snia-latency",
     "snia-throughput",
-    "snia-wsat",
+    "snia-wsat";
     "etcd",
+    "etcd-busy",
+    "etcd-20ms",
+    "etcd-disturbed",
+    "postgres",
+    "mysql",
+    "mysql-9",
+    "sqlite",
+    "android",
+    "kafka",
+    "object-hdd",
+    "object-ssd",
+    "object-nvme",
+    "ceph-wal",
+    "vm-store",
+    "video-record",
+    "video-record-600",
+    "video-play",
+    "c10",
+    "u3",
+    "v60",
+    "v90",
+    "a1",
+    "a2",
+    "raspberry-pi",
+    "raspberry-pi-desktop",
 ];
 
 /// The suite of a run whose single workload comes from flags.

@@ -1,13 +1,13 @@
 //! Whether the storage is good enough: the verdicts on what was required, in sentences and tables.
 
 use analyse::{Judgement, Standing};
-use model::{Estimate, Metric, Operation, Requirement};
+use model::{Estimate, Metric, Operation, Requirement, Run};
 
 use crate::answer::{LONGEST_NAME, in_time, time_of_rounds};
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
 use crate::figures::{display_ratio, with_one_unit};
 use crate::view::{AnalysedRun, RunView};
-use crate::words::{latency_name, listed, short};
+use crate::words::{listed, short, step_words};
 
 /// The profiles of a run, in the order in which they were asked for.
 fn profiles<'a>(analysed: &AnalysedRun<'a>) -> Vec<&'a str> {
@@ -51,23 +51,39 @@ pub(crate) fn by_profile<'a>(analysed: &AnalysedRun<'a>) -> Vec<Profile<'a>> {
     profiles(analysed).into_iter().flat_map(of).collect()
 }
 
-/// What a requirement is about, such as `fdatasync p99`.
+/// What a requirement is about, such as `p99 of syncs`.
 pub(crate) fn figure_of(requirement: &Requirement) -> String {
-    let operation = match requirement.operation {
+    let operations = match requirement.operation {
         Operation::DurableWrite => "durable writes".to_owned(),
         Operation::Read | Operation::Write | Operation::Sync => format!("{}s", requirement.operation),
-        other => other.name().to_owned(),
+        other => format!("{other} operations"),
     };
     match requirement.metric {
-        Metric::Iops => format!("{operation} per second"),
-        Metric::Bandwidth => format!("{operation}, bandwidth"),
-        other => format!("{operation}, {}", latency_name(other).unwrap_or(other.name())),
+        Metric::Iops | Metric::Bandwidth => format!("rate of {operations}"),
+        other => format!("{} of {operations}", other.name().trim_start_matches("lat_")),
     }
+}
+
+/// The same with the subject of its step, such as `write-ahead log: p99 of syncs`.
+fn figure_in_step(run: &Run, requirement: &Requirement) -> String {
+    let step = run.started.plan.step(&requirement.step).map(step_words).unwrap_or_default();
+    let subject = step.split(" (").next().unwrap_or_default();
+    format!("{subject}: {}", figure_of(requirement))
+}
+
+/// The limit, without digits that say nothing.
+fn limit_words(requirement: &Requirement, view: &RunView) -> String {
+    let shown = view.display(requirement.metric, requirement.limit);
+    let (number, unit) =
+        shown.split_at(shown.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(shown.len()));
+    let number =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number}{unit}")
 }
 
 /// The limit with its side, such as `≤ 10 ms`.
 pub(crate) fn limit_of(requirement: &Requirement, view: &RunView) -> String {
-    format!("{} {}", requirement.bound.sign(), view.display(requirement.metric, requirement.limit))
+    format!("{} {}", requirement.bound.sign(), limit_words(requirement, view))
 }
 
 /// A figure with its interval, such as `1.20 ms (1.10–1.30)`.
@@ -77,15 +93,6 @@ pub(crate) fn figure_with_interval(requirement: &Requirement, figure: Estimate, 
         format!(" ({})", with_one_unit(&shown(low), "–", &shown(high)))
     });
     format!("{}{interval}", shown(figure.value))
-}
-
-/// How a figure lies to its limit, such as `8.3 × better`.
-pub(crate) fn headroom_words(headroom: f64) -> String {
-    if headroom >= 1.0 {
-        format!("{} × better", display_ratio(headroom))
-    } else {
-        format!("{} × worse", display_ratio(1.0 / headroom))
-    }
 }
 
 /// Each profile in a sentence.
@@ -119,8 +126,14 @@ fn alone(analysed: &AnalysedRun<'_>, profile: &Profile<'_>) -> String {
 fn why(analysed: &AnalysedRun<'_>, judgement: &Judgement) -> String {
     let AnalysedRun { run, view, .. } = *analysed;
     let requirement = &judgement.requirement;
-    let (what, limit) = (figure_of(requirement), view.display(requirement.metric, requirement.limit));
-    let required = format!("{} {limit} required", requirement.bound.words());
+    let several = run
+        .started
+        .plan
+        .requirements
+        .iter()
+        .any(|other| other.profile == requirement.profile && other.step != requirement.step);
+    let what = if several { figure_in_step(run, requirement) } else { figure_of(requirement) };
+    let required = format!("{} {} required", requirement.bound.words(), limit_words(requirement, view));
     let Some(figure) = judgement.figure else {
         return format!("{what}: not measured; {required}");
     };
@@ -162,14 +175,6 @@ fn on_several(analysed: &AnalysedRun<'_>, name: &str, profiles: &[&Profile<'_>])
     format!("{} is {}.", short(name, LONGEST_NAME), listed(&parts))
 }
 
-fn tone(standing: Standing) -> Tone {
-    match standing {
-        Standing::Met => Tone::Good,
-        Standing::Missed => Tone::Bad,
-        Standing::Undecided => Tone::Open,
-    }
-}
-
 /// The tables: of several targets profiles × targets first, then every requirement with its figures.
 pub(crate) fn requirement_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
     if analysed.analysis.judgements.is_empty() {
@@ -189,17 +194,15 @@ fn profiles_table(analysed: &AnalysedRun<'_>) -> Table {
     let column = |name: &str| Column::new(short(name, LONGEST_NAME), Align::Left);
     let columns =
         std::iter::once(Column::new("profile", Align::Left)).chain(targets.iter().map(|t| column(&t.name)));
-    let cell = |profile: &Profile<'_>| {
-        let headroom = profile.tightest().and_then(|j| j.headroom);
-        let by = headroom.map_or_else(String::new, |headroom| format!(", {}", headroom_words(headroom)));
-        Cell::text(format!("{}{by}", profile.standing.name())).tone(tone(profile.standing))
-    };
+    let cell =
+        |profile: &Profile<'_>| verdict_cell(profile.standing, profile.tightest().and_then(|j| j.headroom));
     let row = |name: &str| {
         let own = all.iter().filter(|p| p.name == name).map(cell);
         std::iter::once(Cell::text(short(name, LONGEST_NAME))).chain(own).collect()
     };
     Table {
-        title: "Good enough? Each profile's verdict, with the figure that is nearest to its limit".to_owned(),
+        title: "Good enough? Each profile, with how many times as good as required its nearest figure is"
+            .to_owned(),
         columns: columns.collect(),
         stub: 1,
         rows: profiles(analysed).into_iter().map(row).collect(),
@@ -210,41 +213,41 @@ fn profiles_table(analysed: &AnalysedRun<'_>) -> Table {
 fn requirements_table(analysed: &AnalysedRun<'_>) -> Table {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let is_alone = run.started.targets.len() == 1;
+    let has_several = profiles(analysed).len() > 1;
     let left = |name: &'static str| Column::new(name, Align::Left);
     let right = |name: &'static str| Column::new(name, Align::Right);
-    let mut columns = vec![left("profile"), left("figure")];
+    let mut columns: Vec<Column> = has_several.then(|| left("profile")).into_iter().collect();
+    columns.push(left("figure"));
     columns.extend((!is_alone).then(|| left("target")));
     let stub = columns.len();
-    columns.extend([
-        right("required"),
-        right("measured (95 %)"),
-        left("verdict"),
-        right("operations"),
-        right("rounds"),
-    ]);
+    columns.extend([right("required"), right("measured (95 %)"), left("verdict, headroom")]);
+    columns.push(right("operations").spare());
     let row = |j: &Judgement| {
-        let mut cells = vec![
-            Cell::text(short(&j.requirement.profile, LONGEST_NAME)),
-            Cell::text(figure_of(&j.requirement)),
-        ];
+        let r = &j.requirement;
+        let profile = has_several.then(|| Cell::text(short(&r.profile, LONGEST_NAME)));
+        let mut cells: Vec<Cell> = profile.into_iter().collect();
+        cells.push(Cell::text(format!("{}: {}", r.step, figure_of(r))));
         cells.extend((!is_alone).then(|| Cell::text(short(&j.target, LONGEST_NAME))));
-        let figure = j
-            .figure
-            .map_or_else(|| "–".to_owned(), |figure| figure_with_interval(&j.requirement, figure, view));
-        let by = j.headroom.map_or_else(String::new, |headroom| format!(", {}", headroom_words(headroom)));
+        let figure = j.figure.map_or_else(|| "–".to_owned(), |figure| figure_with_interval(r, figure, view));
         cells.extend([
-            Cell::text(limit_of(&j.requirement, view)),
+            Cell::text(limit_of(r, view)),
             Cell { value: j.figure.map(|figure| figure.value), ..Cell::text(figure) },
-            Cell::text(format!("{}{by}", j.standing.name())).tone(tone(j.standing)),
+            verdict_cell(j.standing, j.headroom),
             Cell::text(j.operations.to_string()),
-            Cell::text(j.rounds.to_string()),
         ]);
         cells
     };
-    Table {
-        title: "Requirements".to_owned(),
-        columns,
-        stub,
-        rows: analysis.judgements.iter().map(row).collect(),
-    }
+    let rows = analysis.judgements.iter().map(row).collect();
+    Table { title: "Requirements".to_owned(), columns, stub, rows }
+}
+
+/// A verdict, and how many times as good as required the figure is.
+fn verdict_cell(standing: Standing, headroom: Option<f64>) -> Cell {
+    let tone = match standing {
+        Standing::Met => Tone::Good,
+        Standing::Missed => Tone::Bad,
+        Standing::Undecided => Tone::Open,
+    };
+    let by = headroom.map_or_else(String::new, |headroom| format!(" {}×", display_ratio(headroom)));
+    Cell::text(format!("{}{by}", standing.name())).tone(tone)
 }
