@@ -469,11 +469,11 @@ _lodestone() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus junit" -- "${cur}"))
                     return 0
                     ;;
                 -f)
-                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "json csv md svg png influx prometheus junit" -- "${cur}"))
                     return 0
                     ;;
                 --chart)

@@ -367,7 +367,8 @@ md\t'Tables and findings'
 svg\t'One chart as vector graphics'
 png\t'One chart in pixels'
 influx\t'One line of InfluxDB line protocol per repeat and metric'
-prometheus\t'Estimates as gauges in Prometheus\' text format'"
+prometheus\t'Estimates as gauges in Prometheus\' text format'
+junit\t'What was required of the storage as JUnit XML, for build servers'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l chart -d 'With --format svg and png: the chart, such as bars, timeline or latency-1 [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l width -d 'Width of a chart; below 784, its parts are stacked [default: 964]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l scale -d 'With --format png: pixels of the file per pixel of --width, 0.25 to 8 [default: 2]' -r

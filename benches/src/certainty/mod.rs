@@ -8,6 +8,7 @@ pub mod noise;
 pub mod page;
 mod recorded;
 pub mod repeats;
+mod required;
 pub mod simulated;
 pub mod spectrum;
 pub mod stalling;

@@ -8,6 +8,7 @@ use super::groups::groups_table;
 use super::makings::makings_table;
 use super::noise::{Noise, World};
 use super::recorded::recorded_table;
+use super::required::required_table;
 use super::simulated::AIMS;
 use super::stalling::stalls_table;
 use super::times::times_table;
@@ -32,7 +33,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 11] = [
+pub(super) const TABLES: [&str; 12] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -43,6 +44,7 @@ pub(super) const TABLES: [&str; 11] = [
     "recorded",
     "makings",
     "groups",
+    "required",
     "stalls",
 ];
 
@@ -60,6 +62,7 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "recorded" => recorded_table(n),
         "makings" => makings_table(n),
         "groups" => groups_table(n),
+        "required" => required_table(n, &NOISES, &SPREADS),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),
     };

@@ -6,7 +6,6 @@ use model::{
 };
 
 use crate::Analysis;
-use crate::percentile::percent_of;
 use crate::score::{PiFigures, pi_score};
 use crate::stats::RobustMean;
 
@@ -125,7 +124,7 @@ fn means_of_common_rounds(tool: &Measurement, own: &Measurement) -> [Estimate; 2
     let mut rounds: Vec<[f64; 2]> = tool.values.iter().filter_map(pair).collect();
     rounds.retain(|logs| logs.iter().all(|log| log.is_finite()));
     rounds.sort_by(|a, b| (a[1] - a[0]).total_cmp(&(b[1] - b[0])));
-    let cut = if percent_of(tool.metric).is_some() { 0 } else { RobustMean::cut(rounds.len()) };
+    let cut = if tool.metric.percent().is_some() { 0 } else { RobustMean::cut(rounds.len()) };
     let kept = &rounds[cut..rounds.len() - cut];
     if kept.is_empty() {
         return [tool.estimate, own.estimate];

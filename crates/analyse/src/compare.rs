@@ -16,7 +16,6 @@ use model::{
     Run, StallEffect, Step, Unseen, Verdict,
 };
 
-use crate::percentile::percent_of;
 use crate::ratio::{ALPHA, Pairing, RatioTest, Side, holm};
 use crate::stalls::{FLOOR_SECONDS, Loss};
 use crate::stats::{Centre, RobustMean};
@@ -307,7 +306,7 @@ fn judge(family: &mut [&mut Judged]) {
 
 /// How log ratios are averaged. The tail of a distribution is what its percentiles are about: of these no round is trimmed.
 pub(crate) fn centre(metric: Metric) -> Centre {
-    if percent_of(metric).is_some() { RobustMean::plain } else { RobustMean::of }
+    if metric.percent().is_some() { RobustMean::plain } else { RobustMean::of }
 }
 
 /// One figure for a target over all steps.

@@ -8,7 +8,7 @@ use model::{
 };
 
 use crate::compare::headline;
-use crate::percentile::{METHOD_PERCENTILE, merged_percentile, percent_of};
+use crate::percentile::{METHOD_PERCENTILE, merged_percentile};
 use crate::stalls::{LongRun, METHOD_LONG_RUN, METHOD_LOST, exposure_of};
 use crate::stats::{Estimator, METHOD_LARGEST, METHOD_SMALLEST, by_making, without_rounds};
 use crate::steady::STEADY_WINDOW;
@@ -266,7 +266,8 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
             for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
-                        let merged = percent_of(metric)
+                        let merged = metric
+                            .percent()
                             .and_then(|percent| merged_percentile(latencies.get(&operation)?, percent));
                         let (estimate, method, paired) = match merged {
                             Some(merged) => (merged.estimate, METHOD_PERCENTILE, merged.by_round),

@@ -20,17 +20,6 @@ const RESOLUTION: f64 = 1.0 / 256.0;
 /// Operations above a percentile, below which it has no interval.
 const FEWEST_ABOVE: f64 = 10.0;
 
-/// The percentile that a metric is, in %.
-pub(crate) fn percent_of(metric: Metric) -> Option<f64> {
-    match metric {
-        Metric::LatP50 => Some(50.0),
-        Metric::LatP95 => Some(95.0),
-        Metric::LatP99 => Some(99.0),
-        Metric::LatP999 => Some(99.9),
-        _ => None,
-    }
-}
-
 /// A percentile of all rounds together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MergedPercentile {
@@ -44,7 +33,7 @@ pub(crate) struct MergedPercentile {
 /// Degrees of freedom of a variance whose terms are these squared: few, where few rounds have all the stalls. With the
 /// kurtosis κ, 2n/(κ − 1): twice the squared mean of the variance's estimate ÷ its variance (Satterthwaite, Biometrics
 /// Bulletin 2, 1946).
-fn freedom(terms: &[f64]) -> f64 {
+pub(crate) fn freedom(terms: &[f64]) -> f64 {
     let n = terms.len() as f64;
     let power = |exponent: i32| terms.iter().map(|term| term.powi(exponent)).sum::<f64>();
     let kurtosis = n * power(4) / power(2).powi(2);
@@ -57,7 +46,7 @@ fn freedom(terms: &[f64]) -> f64 {
 pub fn percentile_by_round(metric: Metric, rounds: &[(u32, Histogram)]) -> Option<Vec<(u32, f64)>> {
     let borrowed: Vec<(u32, &Histogram)> =
         rounds.iter().map(|(round, histogram)| (*round, histogram)).collect();
-    let by_round = merged_percentile(&borrowed, percent_of(metric)?)?.by_round;
+    let by_round = merged_percentile(&borrowed, metric.percent()?)?.by_round;
     (!by_round.is_empty()).then_some(by_round)
 }
 

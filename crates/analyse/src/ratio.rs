@@ -236,6 +236,22 @@ impl RatioTest {
         Self { has_ended: false, ..self }
     }
 
+    /// The same for a ratio to a constant, which cancels nothing of the machine's moods: rounds that resemble each other are as few as
+    /// they are worth, also where a quantile depends on their number. The variance of their mean is at least `inflation` times as
+    /// large as that of independent rounds, and of at most `freedom` degrees of freedom.
+    pub fn against_a_constant(self, inflation: f64, freedom: f64) -> Self {
+        let few = |body: RobustMean| {
+            let most = inflation.max(body.inflation);
+            let error = body.error * (most / body.inflation).sqrt();
+            let kept = (body.kept / most).min(freedom + 1.0).max(2.0);
+            RobustMean { error, kept, inflation: most, ..body }
+        };
+        let body = few(self.body);
+        let meanwhile = self.meanwhile.map(|(body, each)| (few(body), each));
+        // Of several makings each counts.
+        if self.makings > 1 { self } else { Self { body, freedom: body.kept - 1.0, meanwhile, ..self } }
+    }
+
     /// The test of the ratio between stalls.
     pub fn between_stalls(&self) -> Self {
         Self { loss: [Loss::default(), Loss::default()], ..self.clone() }

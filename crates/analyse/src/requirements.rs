@@ -8,14 +8,16 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Bound, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath, Requirement, Run, Step,
+    Bound, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath, ROUNDS_OF_A_PERCENTILE,
+    Requirement, Run, Step,
 };
 
 use crate::compare::{Series, centre};
 use crate::measure::Counts;
-use crate::percentile::percent_of;
+use crate::percentile::freedom;
 use crate::ratio::{ALPHA, Pairing, RatioTest, Side, holm};
 use crate::sequential::is_analysed;
+use crate::stats::{mean_and_deviation, normal_quantile, serial_inflation};
 
 /// Whether a requirement is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +73,13 @@ pub struct Judgement {
     pub fewest_operations: Option<u64>,
 }
 
-/// The figures of one requirement on one target.
+/// A figure that something is required of, on one target.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Index of the requirement in the plan.
-    pub requirement: usize,
     /// Its values by round. Those of a percentile are by [`crate::percentile_by_round`].
     pub series: Series,
+    /// What it was in each single round.
+    pub each: Vec<f64>,
     /// Operations that the values are of.
     pub operations: u64,
 }
@@ -85,12 +87,26 @@ pub struct Sample {
 /// The fewest operations that tell of a percentile with 95 % confidence: if fewer lie below a limit, all of them do so by luck in more
 /// than one case of twenty (the sign test, without dependence of operations). `None` for other metrics.
 fn fewest_operations(metric: Metric) -> Option<u64> {
-    let share = percent_of(metric)? / 100.0;
+    let share = metric.percent()? / 100.0;
     Some((ALPHA.portable_ln() / share.portable_ln()).ceil() as u64)
 }
 
 fn is_about(requirement: &Requirement, step: &str, operation: Operation, metric: Metric) -> bool {
     requirement.step == step && requirement.operation == operation && requirement.metric == metric
+}
+
+/// The share of rounds in which something happens that a verdict need not have seen.
+const SELDOM: f64 = 0.1;
+
+/// The fewest rounds that a verdict rests on: so many that what would turn it has been seen with 95 % confidence if it happens in so large
+/// a share of rounds (a round that has nothing of it has a chance of 1 − share). A rate is turned if a share of rounds of more than
+/// its distance to the limit does no work; a percentile by a smaller one.
+fn fewest_rounds(requirement: &Requirement, headroom: f64) -> u32 {
+    if requirement.metric.percent().is_some() && headroom >= 1.0 {
+        return ROUNDS_OF_A_PERCENTILE;
+    }
+    let share = (1.0 - headroom.min(1.0 / headroom)).clamp(SELDOM, 0.99);
+    (ALPHA.portable_ln() / (1.0 - share).portable_ln()).ceil() as u32
 }
 
 /// True if a plan requires anything of this figure.
@@ -99,20 +115,6 @@ pub fn is_required(plan: &Plan, step: &Step, operation: Operation, metric: Metri
 }
 
 impl Sample {
-    /// The samples for a plan's requirements among series, each with the number of its operations.
-    pub fn among(plan: &Plan, series: &[(Series, u64)]) -> Vec<Self> {
-        let of = |(requirement, r): (usize, &Requirement)| {
-            let own = series.iter().filter(|(s, _)| is_about(r, &s.step, s.operation, s.metric));
-            own.map(|(series, operations)| Self {
-                requirement,
-                series: series.clone(),
-                operations: *operations,
-            })
-            .collect::<Vec<_>>()
-        };
-        plan.requirements.iter().enumerate().flat_map(of).collect()
-    }
-
     fn test(&self, limit: f64, pairing: Pairing, meanwhile: bool) -> Option<RatioTest> {
         let Series { values, exposures, makings, metric, .. } = &self.series;
         let limits: Vec<(u32, f64)> = values.iter().map(|(round, _)| (*round, limit)).collect();
@@ -121,40 +123,70 @@ impl Sample {
         let own = Side { values, exposures, makings: *makings };
         let base = Side { values: &limits, exposures: &exposed, makings: *makings };
         let test = RatioTest::new(own, base, pairing, 0.0, centre(*metric))?;
+        let test = match metric.percent() {
+            Some(_) => test.against_a_constant(self.inflation(), self.freedom()),
+            None => test.against_a_constant(1.0, f64::INFINITY),
+        };
         Some(if meanwhile { test.meanwhile() } else { test })
     }
+
+    /// How much single rounds resemble each other: a percentile of all of them hides it, because it sees only what lies beyond.
+    fn inflation(&self) -> f64 {
+        serial_inflation(&self.each.iter().map(|value| value.max(1.0).portable_ln()).collect::<Vec<f64>>())
+    }
+
+    /// By how much, as a logarithm, a percentile may lie higher than its rounds show. It hangs on the slowest twentieth of them; until
+    /// two of those are to be expected, the part that is missing is made up for by as much of the distance from a middle round to
+    /// them, in the spread of single rounds.
+    fn unseen(&self) -> f64 {
+        const SLOWEST: f64 = 0.05;
+        let logs: Vec<f64> = self.each.iter().map(|value| value.max(1.0).portable_ln()).collect();
+        let Some((mean, deviation)) = mean_and_deviation(&logs) else { return 0.0 };
+        let free = freedom(&logs.iter().map(|log| log - mean).collect::<Vec<f64>>()) + 1.0;
+        let expected = SLOWEST * free.min(logs.len() as f64 / serial_inflation(&logs));
+        normal_quantile(1.0 - SLOWEST) * deviation * (1.0 - expected / 2.0).max(0.0)
+    }
+
+    /// Degrees of freedom of what the rounds add to the percentile: few, where few rounds have all that lies beyond.
+    fn freedom(&self) -> f64 {
+        let logs: Vec<f64> = self.series.values.iter().map(|(_, value)| value.portable_ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        freedom(&logs.iter().map(|log| log - mean).collect::<Vec<f64>>())
+    }
 }
 
-/// Judges the samples of a plan's requirements; `meanwhile` while rounds continue.
+/// A requirement with its figure on one target, and the test of it.
+type Case<'a> = (&'a Requirement, &'a Sample, Option<RatioTest>);
+
+/// Judges a plan's requirements by the figures that there are, in the order of the plan; `meanwhile` while rounds continue.
 pub fn judge(plan: &Plan, samples: &[Sample], meanwhile: bool) -> Vec<Judgement> {
     let pairing = if meanwhile { Pairing::ByRoundInterim } else { Pairing::within(plan) };
-    let tests: Vec<Option<RatioTest>> =
-        samples.iter().map(|s| s.test(plan.requirements[s.requirement].limit, pairing, meanwhile)).collect();
-    let family =
-        |i: &usize| (&plan.requirements[samples[*i].requirement].profile, &samples[*i].series.target);
-    let families: BTreeSet<_> = (0..samples.len()).map(|i| family(&i)).collect();
-    let mut found: Vec<(usize, Judgement)> = Vec::new();
-    for own in families {
-        let members: Vec<usize> = (0..samples.len()).filter(|i| family(i) == own).collect();
+    let of = |requirement| {
+        let own =
+            move |s: &&Sample| is_about(requirement, &s.series.step, s.series.operation, s.series.metric);
+        let test = move |s: &Sample| s.test(requirement.limit, pairing, meanwhile);
+        samples.iter().filter(own).map(move |sample| (requirement, sample, test(sample)))
+    };
+    let cases: Vec<Case<'_>> = plan.requirements.iter().flat_map(of).collect();
+    let family = |(requirement, sample, _): &Case<'_>| {
+        let of = |other: &&Case<'_>| {
+            other.0.profile == requirement.profile && other.1.series.target == sample.series.target
+        };
+        cases.iter().filter(of).collect::<Vec<_>>()
+    };
+    let judged = |case: &Case<'_>| {
+        let family = family(case);
         let ps: Vec<f64> =
-            members.iter().map(|i| tests[*i].as_ref().map_or(1.0, RatioTest::p_different)).collect();
-        for ((i, rejected), m) in members.iter().zip(holm(&ps)).zip(std::iter::repeat(members.len())) {
-            let requirement = &plan.requirements[samples[*i].requirement];
-            found.push((*i, judged(requirement, &samples[*i], tests[*i].as_ref(), rejected, m)));
-        }
-    }
-    found.sort_by_key(|(i, _)| *i);
-    found.into_iter().map(|(_, judgement)| judgement).collect()
+            family.iter().map(|(.., test)| test.as_ref().map_or(1.0, RatioTest::p_different)).collect();
+        let at = family.iter().position(|other| std::ptr::eq(*other, case));
+        judged(case, at.is_some_and(|at| holm(&ps)[at]), ps.len())
+    };
+    cases.iter().map(judged).collect()
 }
 
-fn judged(
-    requirement: &Requirement,
-    sample: &Sample,
-    test: Option<&RatioTest>,
-    is_rejected: bool,
-    family: usize,
-) -> Judgement {
-    let Sample { series, operations, .. } = sample;
+fn judged((requirement, sample, test): &Case<'_>, is_rejected: bool, family: usize) -> Judgement {
+    let Sample { series, operations, .. } = *sample;
+    let (requirement, test) = (*requirement, test.as_ref());
     let rounds = series.values.len() as u32;
     let ratio = test.map(RatioTest::ratio);
     let single = || series.values.first().map(|(_, value)| Estimate { value: *value, interval: None });
@@ -168,8 +200,13 @@ fn judged(
         Bound::AtLeast => f.value / requirement.limit,
     });
     let lacking = fewest_operations(requirement.metric).filter(|fewest| operations < fewest);
+    let is_tail = requirement.metric.percent().is_some();
+    let enough = headroom.map_or(0, |headroom| fewest_rounds(requirement, headroom));
     let standing = match headroom {
-        _ if !is_rejected || lacking.is_some() => Standing::Undecided,
+        _ if !is_rejected || lacking.is_some() || rounds < enough => Standing::Undecided,
+        Some(headroom) if headroom >= 1.0 && is_tail && headroom.portable_ln() < sample.unseen() => {
+            Standing::Undecided
+        }
         Some(headroom) if headroom >= 1.0 => Standing::Met,
         Some(_) => Standing::Missed,
         None => Standing::Undecided,
@@ -178,12 +215,12 @@ fn judged(
         lacking.map(|fewest| (fewest - operations) as f64 / *operations as f64 * f64::from(rounds));
     let for_operations = for_operations.filter(|more| more.is_finite()).map(|more| more.ceil() as u32);
     let for_verdict = test.and_then(|test| test.more_rounds(ALPHA / family as f64));
-    let more_rounds = match (standing, lacking) {
-        (Standing::Met | Standing::Missed, _) => None,
-        (Standing::Undecided, Some(_)) if is_rejected => for_operations,
-        (Standing::Undecided, Some(_)) => for_operations.zip(for_verdict).map(|(a, b)| a.max(b)),
-        (Standing::Undecided, None) => for_verdict,
-    };
+    let mut more = vec![Some(enough.saturating_sub(rounds))];
+    more.extend(lacking.map(|_| for_operations));
+    more.extend((!is_rejected).then_some(for_verdict));
+    let more: Option<Vec<u32>> = more.into_iter().collect();
+    let more_rounds =
+        more.filter(|_| standing == Standing::Undecided).and_then(|more| more.into_iter().max());
     Judgement {
         requirement: requirement.clone(),
         target: series.target.clone(),
@@ -212,15 +249,19 @@ pub(crate) fn judgements(run: &Run, measurements: &[Measurement], counts: &Count
     if plan.requirements.is_empty() {
         return Vec::new();
     }
-    let series = |m: &Measurement| {
+    let sample = |m: &Measurement| {
         let step = plan.step(&m.step).filter(|step| is_required(plan, step, m.operation, m.metric))?;
         let of = counts
             .completed(run, step, &m.target)
             .filter_map(|(_, counts)| counts.measured.get(&m.operation));
-        Some((Series::of(run, step, m), of.map(|stats| stats.count).sum()))
+        Some(Sample {
+            series: Series::of(run, step, m),
+            each: m.values.iter().map(|(_, value)| *value).collect(),
+            operations: of.map(|stats| stats.count).sum(),
+        })
     };
-    let series: Vec<(Series, u64)> = measurements.iter().filter_map(series).collect();
-    let mut judged = judge(plan, &Sample::among(plan, &series), false);
+    let samples: Vec<Sample> = measurements.iter().filter_map(sample).collect();
+    let mut judged = judge(plan, &samples, false);
     let mut all = Vec::new();
     for requirement in &plan.requirements {
         for target in &run.started.targets {
@@ -274,7 +315,8 @@ mod tests {
             exposures: Vec::new(),
             makings: 1,
         };
-        Sample { requirement, series, operations }
+        let each = series.values.iter().map(|(_, value)| *value).collect();
+        Sample { series, each, operations }
     }
 
     fn standing(metric: Metric, bound: Bound, middle: f64, n: u32, operations: u64) -> (Standing, Judgement) {
@@ -289,14 +331,14 @@ mod tests {
         for (bound, below, above) in
             [(AtMost, Standing::Met, Standing::Missed), (AtLeast, Standing::Missed, Standing::Met)]
         {
-            let of = |middle| standing(Metric::Iops, bound, middle, 10, 0);
+            let of = |middle| standing(Metric::Iops, bound, middle, 40, 0);
             assert_eq!(of(80.0).0, below, "{bound:?}");
             assert_eq!(of(125.0).0, above, "{bound:?}");
-            let (open, judged) = of(100.5);
+            let (open, judged) = of(100.1);
             assert_eq!(open, Standing::Undecided);
             assert!(judged.more_rounds.is_none_or(|rounds| rounds > 10), "{judged:?}");
         }
-        let judged = standing(Metric::Iops, AtMost, 80.0, 10, 0).1;
+        let judged = standing(Metric::Iops, AtMost, 80.0, 40, 0).1;
         assert!((judged.headroom.unwrap() - 1.25).abs() < 0.01, "{judged:?}");
         assert!(
             judged
@@ -309,13 +351,43 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_near_its_limit_needs_more_rounds_and_a_percentile_always() {
+        let of = |metric, middle, n| {
+            let (standing, judged) = standing(metric, Bound::AtMost, middle, n, 1000);
+            (standing, judged.more_rounds)
+        };
+        assert_eq!(of(Metric::Iops, 20.0, 5).0, Standing::Met);
+        assert_eq!(of(Metric::Iops, 90.0, 20), (Standing::Undecided, Some(9)));
+        assert_eq!(of(Metric::LatP99, 20.0, 5), (Standing::Undecided, Some(24)));
+        assert_eq!(of(Metric::LatP99, 20.0, 29), (Standing::Met, None));
+        assert_eq!(of(Metric::LatP99, 500.0, 5).0, Standing::Missed, "far beyond the limit");
+    }
+
+    #[test]
+    fn a_percentile_of_rounds_that_scatter_or_resemble_each_other_needs_more_distance() {
+        let values = |scatter: f64| -> Vec<f64> {
+            // The rounds of each ten resemble each other.
+            (0..30)
+                .map(|i| {
+                    80.0 * (scatter * [1.0, -1.0, 0.5][i / 10] + 0.01 * ((i % 3) as f64 - 1.0)).portable_exp()
+                })
+                .collect()
+        };
+        let plan = plan(vec![required("p", "s", Metric::LatP99, Bound::AtMost, 100.0)]);
+        let unseen =
+            |scatter: f64| Sample { each: values(scatter), ..sample(&plan, 0, 80.0, 30, 1000) }.unseen();
+        assert!(unseen(0.3) > 0.3, "{}", unseen(0.3));
+        assert!(unseen(0.01) < 0.03, "{}", unseen(0.01));
+    }
+
+    #[test]
     fn a_percentile_needs_enough_operations() {
         assert_eq!(fewest_operations(Metric::LatP99), Some(299));
-        let of = |operations| standing(Metric::LatP99, Bound::AtMost, 10.0, 10, operations);
+        let of = |operations| standing(Metric::LatP99, Bound::AtMost, 10.0, 40, operations);
         assert_eq!(of(299).0, Standing::Met);
         let (open, judged) = of(100);
         assert_eq!((open, judged.fewest_operations), (Standing::Undecided, Some(299)));
-        assert_eq!(judged.more_rounds, Some(20), "ten operations a round");
+        assert_eq!(judged.more_rounds, Some(80), "2.5 operations a round");
     }
 
     #[test]

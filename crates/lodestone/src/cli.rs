@@ -843,6 +843,8 @@ pub enum Format {
     Influx,
     /// Estimates as gauges in Prometheus' text format.
     Prometheus,
+    /// What was required of the storage as JUnit XML, for build servers.
+    Junit,
 }
 
 /// Arguments of `clean`.

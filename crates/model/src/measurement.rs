@@ -155,6 +155,17 @@ impl Metric {
         }
     }
 
+    /// The percentile of the latency that it is, in %; `None` for another metric.
+    pub fn percent(self) -> Option<f64> {
+        match self {
+            Self::LatP50 => Some(50.0),
+            Self::LatP95 => Some(95.0),
+            Self::LatP99 => Some(99.0),
+            Self::LatP999 => Some(99.9),
+            _ => None,
+        }
+    }
+
     /// Whether it is a figure of the time that whole operations take.
     fn is_latency(self) -> bool {
         matches!(

@@ -1,7 +1,7 @@
 //! `[[require]]` of a suite: what storage must reach.
 
 use model::units::parse_duration_ns;
-use model::{Bound, Metric, Operation, Requirement, Step};
+use model::{Bound, Metric, Operation, Plan, ROUNDS_OF_A_PERCENTILE, Requirement, Rounds, Step};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -194,4 +194,22 @@ pub(crate) fn resolve(
         }
     }
     if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+/// A warning if the time is not enough for the rounds that the required percentiles rest on.
+pub(crate) fn too_long(plan: &Plan, targets: u32) -> Option<Problem> {
+    let Rounds::Auto { budget_ns, .. } = plan.rounds else { return None };
+    let is_tail =
+        |step: &&Step| plan.requirements.iter().any(|r| r.step == step.id && r.metric.percent().is_some());
+    let seconds = |step: &Step| step.shortest_ns.map_or_else(|| step.seconds(), |ns| ns as f64 / 1e9);
+    let round: f64 = plan.steps.iter().filter(is_tail).map(seconds).sum();
+    let needed = round * f64::from(ROUNDS_OF_A_PERCENTILE) * f64::from(targets.max(1));
+    let budget = budget_ns as f64 / 1e9;
+    (needed > budget).then(|| {
+        let message = format!(
+            "the required percentiles need {ROUNDS_OF_A_PERCENTILE} rounds, which take {needed:.0} s at least; the run may take {budget:.0} s"
+        );
+        let help = format!("without more time they will be undecided: --budget {:.0}s", needed * 1.3);
+        Problem::warning(SourceLocation::Nowhere, message).help(help)
+    })
 }

@@ -138,6 +138,7 @@ pub fn resolve(
     let telemetry_period = overrides.telemetry.unwrap_or(DEFAULT_TELEMETRY).period();
     let settle = overrides.settle.unwrap_or(DEFAULT_SETTLE);
     let plan = Plan { requirements, ..plan(suite, overrides, environment, steps) };
+    unique.extend(requirements::too_long(&plan, environment.targets));
     Ok(Resolved { plan, warnings: unique, settings, telemetry_period, settle })
 }
 

@@ -39,6 +39,7 @@ pub use document::{Align, Cell, Column, Document, Provenance, Section, Table, To
 pub use export::anonymous::{Anonymiser, PseudonymKey};
 pub use export::csv::csv;
 pub use export::json;
+pub use export::junit::junit;
 pub use export::matrix::{Layout, MatrixError, RunWithAnalysis, matrix_csv, matrix_table};
 pub use export::offsets::{OFFSETS_COLUMNS, has_offsets, offsets_csv};
 pub use export::score_table::{ScoreLayout, score_csv, score_table};

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analyse::{Sample, Series, percentile_by_round};
-use model::{Histogram, Plan};
+use model::{Histogram, Plan, Requirement};
 
 use crate::{Measured, WatchedFigure};
+
+/// A figure, one value per good repeat, with its latencies by round if it is a percentile.
+type Figure = (Series, Vec<(u32, Histogram)>);
 
 /// What has been measured so far.
 #[derive(Debug, Default)]
@@ -13,7 +16,7 @@ pub(crate) struct Evidence {
     /// How often each target was made.
     makings: u32,
     /// The figures that verdicts are about, one value per good repeat, with the latencies of those that are percentiles.
-    figures: Vec<(Series, Vec<(u32, Histogram)>)>,
+    figures: Vec<Figure>,
     /// Complete repeats that count, by step and target.
     pub complete: BTreeMap<(String, String), u32>,
     /// Bytes written so far, and the largest size of the test data, by target.
@@ -38,7 +41,7 @@ impl Evidence {
         }
         for WatchedFigure { operation, metric, value, exposure, latencies, is_headline } in &measured.figures
         {
-            let same = |(s, _): &(Series, Vec<(u32, Histogram)>)| {
+            let same = |(s, _): &Figure| {
                 s.step == step && s.target == target && s.operation == *operation && s.metric == *metric
             };
             let at = self.figures.iter().position(same).unwrap_or_else(|| {
@@ -69,7 +72,7 @@ impl Evidence {
 
     /// The figures as a result compares them: of a percentile what all rounds together say.
     pub fn series(&self) -> Vec<Series> {
-        let whole = |(series, latencies): &(Series, Vec<(u32, Histogram)>)| {
+        let whole = |(series, latencies): &Figure| {
             let values =
                 percentile_by_round(series.metric, latencies).unwrap_or_else(|| series.values.clone());
             Series { values, ..series.clone() }
@@ -79,9 +82,19 @@ impl Evidence {
 
     /// The figures that a plan requires something of, with their numbers of operations, where latencies tell them.
     pub fn samples(&self, plan: &Plan) -> Vec<Sample> {
-        let operations =
-            self.figures.iter().map(|(_, all)| all.iter().map(|(_, latencies)| latencies.count()).sum());
-        Sample::among(plan, &self.series().into_iter().zip(operations).collect::<Vec<_>>())
+        let is_required = |series: &Series| {
+            let of = |r: &&Requirement| {
+                (&r.step, r.operation, r.metric) == (&series.step, series.operation, series.metric)
+            };
+            plan.requirements.iter().any(|r| of(&r))
+        };
+        let own = self.series().into_iter().zip(&self.figures).filter(|(series, _)| is_required(series));
+        let sample = |(series, (own, latencies)): (Series, &Figure)| Sample {
+            series,
+            each: own.values.iter().map(|(_, value)| *value).collect(),
+            operations: latencies.iter().map(|(_, latencies)| latencies.count()).sum(),
+        };
+        own.map(sample).collect()
     }
 
     /// The headline figures of a step, each as it was in its round.

@@ -9,7 +9,6 @@ use super::context::Pair;
 use super::words::{list, percent, rate, time};
 use super::{Rule, RuleContext, evidence, subject};
 use crate::kinds::{KindVerdict, StorageKind, StorageTraits, TRAITS, classify_storage};
-use crate::percentile::percent_of;
 
 /// A pair of this operation whose workload is `wanted`; of several, the one with the most operations in flight.
 fn deepest<'a>(
@@ -38,7 +37,7 @@ const WIDEST: f64 = 0.25;
 
 /// A figure that is known well enough to be a trait. A percentile has no width of its own, so the rate must be narrow.
 fn narrow(context: &RuleContext<'_>, pair: &Pair<'_>, operation: Operation, metric: Metric) -> Option<f64> {
-    let rated = if percent_of(metric).is_some() { Metric::Iops } else { metric };
+    let rated = if metric.percent().is_some() { Metric::Iops } else { metric };
     let key = MeasurementKey { target: &pair.target.name, step: &pair.step.id, operation, metric: rated };
     let width = key.find_in(context.measurements)?.estimate.relative_half_width()?;
     context.value(pair, operation, metric).filter(|_| width <= WIDEST)

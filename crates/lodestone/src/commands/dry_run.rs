@@ -29,11 +29,23 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
         }
         Rounds::Auto { budget_ns, precision_ppm } => format!(
             "rounds of {seconds:.0} s at most, each step until {} is within ± {} %, at most {} including the layout of the test files\n",
-            if targets.len() > 1 { "its comparisons are decided or their ratio" } else { "its figure" },
+            match (plan.requirements.is_empty(), targets.len()) {
+                (false, _) => "what is required of it is decided, and if nothing is, its figure",
+                (true, 2..) => "its comparisons are decided or their ratio",
+                (true, _) => "its figure",
+            },
             f64::from(precision_ppm) / 1e4,
             ShortDuration(budget_ns)
         ),
     });
+    for r in &plan.requirements {
+        let unit = match r.metric.unit() {
+            "ns" => format!("{}", ShortDuration(r.limit as u64)),
+            unit => format!("{} {unit}", r.limit),
+        };
+        let what = format!("{} of {}: {} {unit}", r.metric, r.operation, r.bound.words());
+        text.push_str(&format!("{} requires of {} {what}\n    source: {}\n", r.profile, r.step, r.source));
+    }
     for (i, (step, settings)) in plan.steps.iter().zip(&resolved.settings).enumerate() {
         text.push_str(&dry_step(plan, step, settings));
         for (target, why) in

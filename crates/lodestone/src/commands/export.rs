@@ -117,6 +117,10 @@ fn text(
         Format::Csv => report::csv(run, measurements),
         Format::Influx => report::influx(run, measurements),
         Format::Prometheus => report::prometheus(run, measurements),
+        Format::Junit => report::junit(&AnalysedRun::new(run, analysis, view)).ok_or_else(|| {
+            let id = &run.started.id;
+            Failure::usage(format!("run {id} requires nothing of its storage: only `run --require` has verdicts for --format junit"))
+        })?,
         Format::Md => report::markdown(&report::run_document(run, analysis, view)),
         Format::Json | Format::Svg | Format::Png => {
             json::pretty(&json::run_export(&AnalysedRun::new(run, analysis, view)))
@@ -184,9 +188,9 @@ fn offsets_text(run: &Run, format: Format) -> Result<String, Failure> {
 fn telemetry_text(view: &RunView, run: &Run, format: Format) -> Result<String, Failure> {
     let telemetry = telemetry(run);
     Ok(match format {
-        Format::Influx | Format::Prometheus => {
+        Format::Influx | Format::Prometheus | Format::Junit => {
             return Err(Failure::usage(
-                "--telemetry needs --format json, csv or md; influx and prometheus are for the figures",
+                "--telemetry needs --format json, csv or md; influx and prometheus are for the figures, junit for requirements",
             ));
         }
         Format::Svg | Format::Png => {

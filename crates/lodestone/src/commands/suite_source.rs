@@ -69,7 +69,11 @@ impl SuiteSource {
     /// The profiles that are required, after the suite, if one is named, too.
     fn required(args: &RunArgs) -> Result<Self, Failure> {
         for name in &args.require.require {
-            let source = Self::named(OsStr::new(name.trim()))?;
+            let name = name.trim();
+            if !is_file(name) {
+                suites::find_profile(name).map_err(own_file(name))?;
+            }
+            let source = Self::named(OsStr::new(name))?;
             let Form::Toml(own) = &source.form else { unreachable!("a suite is TOML") };
             let (suite, problems) = Suite::parse(own, &source.text);
             if problems.is_empty() && suite.requirements.is_empty() {
@@ -109,11 +113,8 @@ impl SuiteSource {
     /// One suite, by its name or its file.
     fn named(name: &OsStr) -> Result<Self, Failure> {
         let text = name.to_string_lossy();
-        if !text.contains('/') && !text.ends_with(".toml") && text != input::STANDARD_INPUT {
-            let name = text.as_ref();
-            let own = format!(". Name your own file by its path, as in ./{name}.toml");
-            let found = suites::find(name).map_err(|e| Failure { message: e.message + &own, ..e })?;
-            return Ok(Self::builtin(found));
+        if !is_file(&text) {
+            return Ok(Self::builtin(suites::find(&text).map_err(own_file(&text))?));
         }
         let cannot = |what: &dyn Display| {
             Failure::usage(format!(
@@ -156,6 +157,17 @@ impl SuiteSource {
             Form::Fio(jobs) => jobs.ignored(),
         }
     }
+}
+
+/// True if this names a file rather than a built-in suite.
+fn is_file(text: &str) -> bool {
+    text.contains('/') || text.ends_with(".toml") || text == input::STANDARD_INPUT
+}
+
+/// What to do if there is no such built-in suite.
+fn own_file(name: &str) -> impl Fn(Failure) -> Failure {
+    let own = format!(". Name your own file by its path, as in ./{name}.toml");
+    move |e| Failure { message: format!("{}{own}", e.message), ..e }
 }
 
 /// The name of a suite that is read from this file.

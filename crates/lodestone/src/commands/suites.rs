@@ -58,7 +58,7 @@ fn listed_profiles() -> String {
     text
 }
 
-fn find_profile(name: &str) -> Result<&'static plan::BuiltinSuite, Failure> {
+pub(crate) fn find_profile(name: &str) -> Result<&'static plan::BuiltinSuite, Failure> {
     let profiles = parsed(true);
     let names = || profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>().join(", ");
     let known = builtin(name).filter(|suite| profiles.iter().any(|profile| profile.name == suite.name));
@@ -95,7 +95,10 @@ fn options() -> String {
 /// A built-in suite.
 pub(crate) fn find(name: &str) -> Result<&'static plan::BuiltinSuite, Failure> {
     builtin(name).ok_or_else(|| {
-        let names: Vec<&str> = BUILTIN_SUITES.iter().map(|s| s.name).collect();
-        Failure::usage(format!("there is no suite `{name}`; the suites are {}", names.join(", ")))
+        let names: Vec<String> = parsed(false).into_iter().map(|suite| suite.name).collect();
+        let names = names.join(", ");
+        Failure::usage(format!(
+            "there is no suite `{name}`; the suites are {names}, and `lodestone profiles` lists more"
+        ))
     })
 }

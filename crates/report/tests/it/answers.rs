@@ -7,7 +7,7 @@ use model::{
 };
 use report::{ComparedRuns, RunView, Section, TextStyle, Units, comparison_document, run_document, text};
 
-fn view(details: bool) -> RunView {
+pub(crate) fn view(details: bool) -> RunView {
     RunView { units: Units::Decimal, baseline: "one".into(), time_zone: TimeZone::UTC, details }
 }
 

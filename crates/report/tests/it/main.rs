@@ -7,6 +7,7 @@ mod forms;
 mod imported;
 mod pairs;
 mod pictures;
+mod requirements;
 mod targets;
 
 /// A real run, of which the fixture has the events.

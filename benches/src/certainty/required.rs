@@ -1,0 +1,187 @@
+//! Requirements: how often a verdict is wrong near its limit, how often one comes further away, and whether intervals contain the truth.
+
+use std::convert::Infallible;
+
+use analyse::{Judgement, Sample, Standing, judge};
+use model::{
+    Bound, Exposure, Histogram, LatencyRecorder, Metric, Operation, Plan, PortableMath, Requirement,
+};
+use rand_distr::{Distribution, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use schedule::{Executor, Lane, Measured, Order, Outcome, Said, Scheduler, WatchedFigure, drive};
+
+use super::noise::{Noise, Storage, World};
+use super::simulated::plan;
+use super::trials::{share, trials};
+use crate::table::markdown;
+
+/// Nanoseconds of a repeat, and the most of them.
+const REPEAT_NS: u64 = 10_000_000_000;
+const MOST_ROUNDS: u64 = 40;
+/// Operations in a repeat, and the middle of their latencies in nanoseconds.
+const OPERATIONS: usize = 1000;
+const MIDDLE_NS: f64 = 1e6;
+/// The standard deviation of their logarithms, and how much of it one passes on to the next.
+const SIGMA: f64 = 0.5;
+const RHO: f64 = 0.9;
+/// Rounds that the true percentile is taken from.
+const FOR_TRUTH: usize = 3000;
+/// The true figure as a share of the limit.
+const AT: [f64; 4] = [0.9, 0.97, 1.03, 1.1];
+
+/// Storage whose repeats differ by a factor, and whose operations depend on each other.
+struct Latencies {
+    storage: Storage,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Latencies {
+    fn new(world: World, seed: u64) -> Self {
+        Self { storage: Storage::new(world, &[1.0], seed), rng: Xoshiro256PlusPlus::seed_from_u64(!seed) }
+    }
+
+    /// The latencies of one repeat.
+    fn repeat(&mut self) -> Histogram {
+        let slower = 1.0 / self.storage.measure(0);
+        let mut draw = || -> f64 { StandardNormal.sample(&mut self.rng) };
+        let mut recorder = LatencyRecorder::new();
+        let mut deviation = draw();
+        for _ in 0..OPERATIONS {
+            recorder.record((MIDDLE_NS * slower * (SIGMA * deviation).portable_exp()) as u64);
+            deviation = RHO * deviation + (1.0 - RHO * RHO).sqrt() * draw();
+        }
+        recorder.finish()
+    }
+}
+
+/// What is required: a percentile, or a rate.
+#[derive(Clone, Copy)]
+enum Figure {
+    P99,
+    Rate,
+}
+
+/// A run of one step until its requirement is decided.
+struct Run {
+    figure: Figure,
+    latencies: Latencies,
+    now_ns: u64,
+    operations: u64,
+    each: Vec<f64>,
+}
+
+impl Executor for Run {
+    type Error = Infallible;
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
+        let seconds = REPEAT_NS as f64 / 1e9;
+        let (metric, value, exposure, latencies) = match self.figure {
+            Figure::P99 => {
+                let latencies = self.latencies.repeat();
+                self.operations += latencies.count();
+                let value = latencies.percentile_ns(99.0).unwrap_or(0) as f64;
+                (Metric::LatP99, value, None, Some(latencies))
+            }
+            Figure::Rate => {
+                let value = self.latencies.storage.measure(0);
+                let (at, work) = (self.now_ns as f64 / 1e9, value * seconds);
+                let exposure = Exposure { round: order.round, at, seconds, work, lost: 0.0, stalls: 0 };
+                (Metric::Iops, value, Some(exposure), None)
+            }
+        };
+        self.now_ns += REPEAT_NS;
+        self.each.push(value);
+        let operation = Operation::Read;
+        let figure = WatchedFigure { operation, metric, value, exposure, latencies, is_headline: true };
+        let measured = Measured { is_complete: true, figures: vec![figure], ..Measured::default() };
+        Ok(Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() })
+    }
+
+    fn hear(&mut self, _: Said) {}
+}
+
+fn required(figure: Figure, limit: f64) -> Plan {
+    let (metric, bound) = match figure {
+        Figure::P99 => (Metric::LatP99, Bound::AtMost),
+        Figure::Rate => (Metric::Iops, Bound::AtLeast),
+    };
+    let (profile, step, source) = ("profile".to_owned(), "step".to_owned(), String::new());
+    let requirement = Requirement { profile, step, operation: Operation::Read, metric, bound, limit, source };
+    // A run may exceed its budget by a twentieth.
+    let auto = plan(REPEAT_NS, None, REPEAT_NS * MOST_ROUNDS * 20 / 21);
+    Plan { requirements: vec![requirement], ..auto }
+}
+
+fn judged(world: World, figure: Figure, limit: f64, seed: u64) -> Judgement {
+    let plan = required(figure, limit);
+    let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
+    scheduler.at(vec![Lane { target: "0".into(), runs: vec![true], shares: None, may_shorten: true }]);
+    let mut run =
+        Run { figure, latencies: Latencies::new(world, seed), now_ns: 0, operations: 0, each: Vec::new() };
+    let Ok(()) = drive(&mut scheduler, &mut run);
+    let series = scheduler.headlines().remove(0);
+    judge(&plan, &[Sample { series, each: run.each, operations: run.operations }], false).remove(0)
+}
+
+/// The figure of the long run.
+fn truth(world: World, figure: Figure, seed: u64) -> f64 {
+    let mut latencies = Latencies::new(world, seed);
+    match figure {
+        Figure::P99 => {
+            let mut all = Histogram::default();
+            (0..FOR_TRUTH).for_each(|_| all.merge(&latencies.repeat()));
+            all.percentile_ns(99.0).unwrap_or(0) as f64
+        }
+        Figure::Rate => {
+            // Repeats of one length: the mean of their rates.
+            let many = 100 * FOR_TRUTH;
+            (0..many).map(|_| latencies.storage.measure(0)).sum::<f64>() / many as f64
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
+
+/// Shares of wrong verdicts at each place, of verdicts at the outer two, and of intervals with the truth.
+fn cells(world: World, figure: Figure, n: u64) -> [String; 3] {
+    const FAR_SEED: u64 = 1 << 40;
+    let truth = truth(world, figure, FAR_SEED);
+    let at = |ratio: f64| trials(n, |seed| judged(world, figure, truth / ratio, seed));
+    let all = AT.map(at);
+    let is_met = |ratio: f64| match figure {
+        Figure::P99 => ratio < 1.0,
+        Figure::Rate => ratio > 1.0,
+    };
+    let wrong = |ratio: f64| if is_met(ratio) { Standing::Missed } else { Standing::Met };
+    let wrong =
+        AT.iter().zip(&all).map(|(ratio, runs)| percent(share(runs, |j| j.standing == wrong(*ratio))));
+    let decided = |i: usize| percent(share(&all[i], |j| j.standing != Standing::Undecided));
+    let has_truth = |j: &Judgement| {
+        j.figure.and_then(|f| f.interval).is_some_and(|(low, high)| low <= truth && truth <= high)
+    };
+    let covered = percent(share(all.iter().flatten(), has_truth));
+    [wrong.collect::<Vec<_>>().join(" / "), format!("{} / {}", decided(0), decided(3)), covered]
+}
+
+/// One row for each noise and spread.
+pub fn required_table(n: u64, noises: &[Noise], spreads: &[f64]) -> String {
+    let row = |(noise, spread): (Noise, f64)| {
+        let world = World { noise, spread, drift: 0.0, horizon: 1.0 };
+        let head = [noise.name(), format!("{:.0} %", spread * 100.0)];
+        let cells = [Figure::P99, Figure::Rate].map(|figure| cells(world, figure, n));
+        head.into_iter().chain(cells.into_iter().flatten()).collect()
+    };
+    let all = noises.iter().flat_map(|noise| spreads.iter().map(|spread| (*noise, *spread)));
+    let rows: Vec<Vec<String>> = all.map(row).collect();
+    let of = |what: &str| ["wrong", "decided", "covered"].map(|column| format!("{what}: {column}"));
+    let head: Vec<String> = [of("p99"), of("rate")].concat();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    markdown(&[&["noise", "spread"], &head[..]].concat(), &rows)
+}
