@@ -79,6 +79,8 @@ def unit_tests(lab):
         print("SKIPPED arm.unit_tests: LODESTONE_LAB_TESTS names no programs", flush=True)
         return
     with lab.machine(disks={"disk": Disk("virtio", "1G")}, memory=2048) as machine:
+        # Some start a shell, which the machine's programs do without, and some mount images.
+        machine.sh("ln -sf bash /bin/sh; modprobe loop")
         # Some write beside their source, because a disk is there, and some read it.
         subprocess.run(["git", "archive", "-o", machine.share / "source.tar", "HEAD"], cwd=ROOT, check=True)
         machine.sh(f"mkfs.ext4 -q -F {machine.disk('disk')} && mkdir -p {ROOT} && mount -t ext4 {machine.disk('disk')} {ROOT}")

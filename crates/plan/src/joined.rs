@@ -6,7 +6,8 @@ use crate::requirements::RequirementSpec;
 use crate::run_options::DEFAULT_BUDGET_NS;
 
 impl Suite {
-    /// Several suites, each with its name and text, as one: all their steps, in the order of the suites. It ends after the
+    /// Several suites, each with its name and text, as one: all their steps, in the order of the suites; what two of them say alike is
+    /// one step. It ends after the
     /// largest of their numbers of rounds if each fixes one, else by the sum of their budgets. Locations are those in all
     /// texts one after the other.
     pub fn joined(suites: &[(String, String)]) -> (Self, Vec<Problem>) {
@@ -45,7 +46,11 @@ impl Suite {
             let mut required = part.requirements;
             for step in part.steps {
                 let mut step = step.inheriting(&part.defaults, Some(before));
-                if joined.steps.iter().any(|known| known.id == step.id) {
+                let known = joined.steps.iter().find(|known| known.id == step.id);
+                if known.is_some_and(|known| known.is_like(&step)) {
+                    continue;
+                }
+                if known.is_some() {
                     let own = format!("{}-{}", part.name, step.id);
                     let of_step = required.iter_mut().filter(|r| r.step == step.id);
                     of_step.for_each(|r| r.step.clone_from(&own));
@@ -62,6 +67,20 @@ impl Suite {
 }
 
 impl StepSpec {
+    /// True if it says the same, wherever it is written.
+    fn is_like(&self, other: &Self) -> bool {
+        let said = |settings: &[Setting]| -> Vec<(&str, String)> {
+            settings.iter().map(|setting| (setting.key, setting.text.clone())).collect()
+        };
+        let swept = |step: &Self| step.sweep.iter().map(|values| said(values)).collect::<Vec<_>>();
+        self.id == other.id
+            && (&self.title, &self.label) == (&other.title, &other.label)
+            && said(&self.settings) == said(&other.settings)
+            && swept(self) == swept(other)
+            && self.concurrent.len() == other.concurrent.len()
+            && self.concurrent.iter().zip(&other.concurrent).all(|(own, other)| own.is_like(other))
+    }
+
     /// The step with these settings below its own, and all locations moved by a number of bytes, or `None` in a text that is not
     /// the user's.
     pub(crate) fn inheriting(self, defaults: &[Setting], bytes: Option<usize>) -> Self {

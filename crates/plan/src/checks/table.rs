@@ -33,6 +33,7 @@ const WRITE_P99: (Operation, Metric) = (Operation::Write, Metric::LatP99);
 const WRITE_P95: (Operation, Metric) = (Operation::Write, Metric::LatP95);
 const SYNC_MEAN: (Operation, Metric) = (Operation::Sync, Metric::LatMean);
 const SYNC_P50: (Operation, Metric) = (Operation::Sync, Metric::LatP50);
+const SYNC_P99: (Operation, Metric) = (Operation::Sync, Metric::LatP99);
 const DURABLE_MEAN: (Operation, Metric) = (Operation::DurableWrite, Metric::LatMean);
 const DURABLE_P95: (Operation, Metric) = (Operation::DurableWrite, Metric::LatP95);
 
@@ -290,6 +291,33 @@ pub static CHECKS: &[Check] = &[
             but(SYNC_P50, FSYNC_SPEEDS)
         ]
     ),
+    Check {
+        id: "fio-etcd",
+        tool: "fio",
+        works_on: WorksOn::OwnFiles,
+        args: &[
+            "--name=wal",
+            "--directory={dir}",
+            "--rw=write",
+            "--ioengine=sync",
+            "--fdatasync=1",
+            "--size=22m",
+            "--bs=2300",
+            "--unlink=1",
+            "--output-format=json+",
+        ],
+        by_parts: &[],
+        extra_seconds: 10,
+        parts: &[Part {
+            id: "fio-etcd",
+            title: "etcd's write-ahead log: a new file of 22 MiB, blocks of 2300 bytes, each followed by fdatasync",
+            report: "",
+            native: Some(("etcd", "wal")),
+            settings: &[("engine", "psync"), ("runtime", "none")],
+            defined_cost: true,
+            figures: &[same(SYNC_P50), same(SYNC_P99)],
+        }],
+    },
     sysbench!(
         "sysbench-rndrd",
         "random reads of 16 KiB over 128 files, direct (rndrd)",

@@ -98,6 +98,17 @@ fn requirements_of_joined_suites_keep_to_their_own_steps() {
     assert!(plan.requirements.iter().all(|r| r.step == "etcd-wal" && r.profile == "etcd"), "{plan:?}");
 }
 
+#[test]
+fn profiles_that_share_a_step_measure_it_once() {
+    let of = |name: &str| (name.to_owned(), builtin(name).unwrap().toml.to_owned());
+    let (suite, problems) = Suite::joined(&[of("etcd"), of("etcd-disturbed"), of("etcd-20ms")]);
+    assert_eq!(problems, []);
+    let plan = resolved(&suite).unwrap();
+    let ids: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(ids, ["wal", "wal-beside-reads"]);
+    assert_eq!(plan.requirements.len(), 2 + 3 + 2);
+}
+
 /// A year, and before it a publisher and a title.
 fn is_citation(source: &str) -> bool {
     let year =
