@@ -15,7 +15,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use crate::scheduler::Sequence;
 use crate::{Executor, Lane, Lost, Measured, Order, Outcome, Said, Scheduler, WatchedFigure, drive};
 
-const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 
 /// A plan of these steps, in the words of a suite.
 fn plan(steps: &str, rounds: Rounds) -> Plan {
@@ -35,14 +35,14 @@ fn auto(seconds: u64) -> Rounds {
 }
 
 /// The run of a scheduler.
-struct Run {
-    scheduler: Scheduler,
+pub(crate) struct Run {
+    pub scheduler: Scheduler,
     trace: Trace,
 }
 
 /// What an executor has seen of it.
 #[derive(Default)]
-struct Trace {
+pub(crate) struct Trace {
     now_ns: u64,
     orders: Vec<Order>,
     events: Vec<Event>,
@@ -95,7 +95,7 @@ impl Deref for Run {
 }
 
 impl Run {
-    fn new(plan: Plan, sequence: Sequence, lanes: usize, seed: u64) -> Self {
+    pub fn new(plan: Plan, sequence: Sequence, lanes: usize, seed: u64) -> Self {
         let lane = |i: usize| Lane {
             target: format!("t{i}"),
             runs: vec![true; plan.steps.len()],
@@ -109,7 +109,7 @@ impl Run {
         Self { scheduler, trace: Trace::default() }
     }
 
-    fn go(mut self, answer: impl FnMut(&Order, &mut bool) -> Outcome) -> Self {
+    pub fn go(mut self, answer: impl FnMut(&Order, &mut bool) -> Outcome) -> Self {
         let Ok(()) = drive(&mut self.scheduler, &mut Answering(&mut self.trace, answer));
         self
     }

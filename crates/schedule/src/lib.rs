@@ -18,6 +18,8 @@ mod evidence;
 mod lengths;
 mod measured;
 mod order;
+#[cfg(test)]
+mod profiles;
 mod reach;
 mod rounds;
 mod scheduler;

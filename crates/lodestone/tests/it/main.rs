@@ -19,6 +19,7 @@ mod kills;
 mod machines;
 mod mistakes;
 mod program;
+mod requirements;
 mod rounds;
 mod stacks;
 mod stores;

@@ -430,7 +430,8 @@ fn every_suite_can_be_shown_and_every_option_is_explained() {
     let bench = Bench::new();
     let listed = bench.ok(&["suites"]);
     for suite in plan::BUILTIN_SUITES {
-        assert!(listed.contains(suite.name));
+        let is_listed = listed.lines().any(|line| line.split(' ').next() == Some(suite.name));
+        assert_eq!(is_listed, !suite.toml.contains("[[require]]"), "{}", suite.name);
         assert_eq!(bench.ok(&["suites", "show", suite.name]), suite.toml);
     }
     let options = bench.ok(&["suites", "options"]);

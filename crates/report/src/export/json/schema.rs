@@ -25,7 +25,6 @@ pub struct RunExport {
     /// Every metric of every operation of every step on every target.
     pub measurements: Vec<MeasurementFacts>,
     /// What was required of the storage, on every target; empty where nothing was.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementFacts>,
     /// Every target against the baseline.
     pub comparisons: Vec<ComparisonFacts>,

@@ -1,0 +1,88 @@
+//! `run --require`: the verdict, the exit code, the exports.
+
+use crate::common::*;
+use serde_json::Value;
+
+const STEP: &str = "[[step]]\nid = \"reads\"\nrw = \"randread\"\nbs = \"4KiB\"\nsize = \"4MiB\"\nruntime = \"=50ms\"\n\
+                    ramp = \"0s\"\n";
+
+/// A limit that any storage reaches, or none does.
+fn rate(limit: &str) -> String {
+    requirement("iops", &format!("at_least = \"{limit}\""))
+}
+
+fn requirement(metric: &str, limit: &str) -> String {
+    format!(
+        "[[require]]\nstep = \"reads\"\noperation = \"read\"\nmetric = \"{metric}\"\n{limit}\nsource = \"The test, 2026\"\n"
+    )
+}
+
+/// What a run with these requirements prints, and its exit code.
+fn required(bench: &Bench, requirements: &str, more: &[&str]) -> (Option<i32>, String, String) {
+    let suite = bench.path("own.toml");
+    std::fs::write(&suite, format!("{STEP}{requirements}")).unwrap();
+    let (disk, suite) = (bench.disk().display().to_string(), suite.display().to_string());
+    let run = ["run", disk.as_str(), "--require", suite.as_str(), "--rounds", "6", "--quiet", "--no-report"];
+    let output = bench.run(&[&run[..], more].concat());
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn the_verdict_begins_the_answer_and_is_the_exit_code() {
+    let bench = Bench::new();
+    let (code, answer, _) = required(&bench, &rate("0.001"), &[]);
+    assert!(answer.starts_with("own is met: rate of reads "), "{answer}");
+    assert_eq!(code, Some(0));
+    let (code, answer, error) = required(&bench, &rate("1000000000"), &[]);
+    assert!(answer.starts_with("own is missed: rate of reads "), "{answer}");
+    assert_eq!((code, error.contains("missed: own on ")), (Some(1), true), "{error}");
+    let junit = bench.ok(&["export", "last", "--format", "junit"]);
+    assert!(junit.contains("tests=\"1\" failures=\"1\" skipped=\"0\""), "{junit}");
+}
+
+#[test]
+fn what_is_undecided_fails_only_if_that_is_asked_for() {
+    let bench = Bench::new();
+    // A percentile rests on 29 rounds.
+    let tail = requirement("lat_p99", "at_most = \"1000s\"");
+    let (code, json, _) = required(&bench, &tail, &["--json"]);
+    let run: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(run["requirements"][0]["verdict"], "undecided", "{}", run["requirements"]);
+    assert!(run["requirements"][0]["more_rounds"].as_u64().unwrap() >= 23, "{}", run["requirements"]);
+    assert_eq!(code, Some(0));
+    let (code, answer, error) = required(&bench, &tail, &["--strict"]);
+    assert!(answer.starts_with("own is undecided: p99 of reads "), "{answer}");
+    assert_eq!((code, error.contains("undecided: own on ")), (Some(1), true), "{error}");
+}
+
+#[test]
+fn profiles_are_listed_and_what_requires_nothing_is_refused() {
+    let bench = Bench::new();
+    let listed = bench.ok(&["profiles"]);
+    let suites = bench.ok(&["suites"]);
+    for suite in plan::BUILTIN_SUITES {
+        let is_listed = |text: &str| text.lines().any(|line| line.split(' ').next() == Some(suite.name));
+        let is_profile = suite.toml.contains("[[require]]");
+        assert_eq!((is_listed(&listed), is_listed(&suites)), (is_profile, !is_profile), "{}", suite.name);
+        if is_profile {
+            assert_eq!(bench.ok(&["profiles", "show", suite.name]), suite.toml);
+        }
+    }
+    let refused = |name: &str| {
+        let output = bench.run(&["run", ".", "--require", name]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(
+        refused("quick").contains("there is no profile `quick`; the profiles are etcd, "),
+        "{}",
+        refused("quick")
+    );
+    let suite = bench.path("plain.toml");
+    std::fs::write(&suite, STEP).unwrap();
+    let plain = refused(&suite.display().to_string());
+    assert!(plain.contains("it requires nothing, because it has no [[require]]"), "{plain}");
+    let error = bench.run(&["export", "last", "--format", "junit"]);
+    assert_ne!(error.status.code(), Some(0));
+}
