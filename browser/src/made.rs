@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use model::{
-    BlockSizes, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder, Layer,
-    LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, PortableMath, Preparation,
-    Reading, Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Rounds, Run, RunFinished, RunOutcome,
-    RunStarted, Source, Step, Stop, Target, TargetKind, Workload, fact,
+    BlockSizes, Bound, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder,
+    Layer, LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, PortableMath,
+    Preparation, Reading, Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Requirement, Rounds, Run,
+    RunFinished, RunOutcome, RunStarted, Source, Step, Stop, Target, TargetKind, Workload, fact,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -77,9 +77,19 @@ const LAWS: [Law; 3] = [
     },
 ];
 
-/// All synthetic runs: a quick one, queue depths, block sizes, mixed and offered loads, places, clients.
+/// All synthetic runs: a quick one, queue depths, block sizes, mixed and offered loads, places, clients, requirements.
 pub fn runs() -> Vec<Run> {
-    vec![quick(), depths(), block_sizes(), mixed(), saturated(), positions(), filesystems(), clients()]
+    vec![
+        quick(),
+        depths(),
+        block_sizes(),
+        mixed(),
+        saturated(),
+        positions(),
+        filesystems(),
+        clients(),
+        enough(),
+    ]
 }
 
 /// Three filesystems on two devices at two block sizes, as another program printed them: one figure each.
@@ -193,6 +203,30 @@ pub fn quick() -> Run {
         step("mixed", "Random mix 75/25, 4 KiB, depth 16", transfer(75, true, 4096, 16)),
     ];
     Maker::new("quick", steps, 6, 12).run()
+}
+
+/// Three targets, and what is required of them: met, missed, and near the limit.
+pub fn enough() -> Run {
+    let steps = vec![
+        step("pages", "Random read, 4 KiB, depth 1", transfer(100, true, 4096, 1)),
+        step("copy", "Sequential write, 1 MiB, depth 8", transfer(0, false, 1 << 20, 8)),
+    ];
+    let mut run = Maker::new("store", steps, 30, 1).run();
+    let required = |step: &str, operation, metric, bound, limit| Requirement {
+        profile: "store".to_owned(),
+        step: step.to_owned(),
+        operation,
+        metric,
+        bound,
+        limit,
+        source: "Made up: a limit for the gallery, 2026".to_owned(),
+    };
+    run.started.plan.requirements = vec![
+        required("pages", Operation::Read, Metric::LatP99, Bound::AtMost, 2e6),
+        required("pages", Operation::Read, Metric::Iops, Bound::AtLeast, 1000.0),
+        required("copy", Operation::Write, Metric::Bandwidth, Bound::AtLeast, 30e6),
+    ];
+    run
 }
 
 /// One step with slices over a whole hour, as a long run has them.
