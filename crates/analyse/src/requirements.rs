@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use model::{
     Bound, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath, ROUNDS_OF_A_PERCENTILE,
-    Requirement, Run, Step,
+    Requirement, Run,
 };
 
 use crate::compare::{Series, centre};
@@ -110,8 +110,8 @@ fn fewest_rounds(requirement: &Requirement, headroom: f64) -> u32 {
 }
 
 /// True if a plan requires anything of this figure.
-pub fn is_required(plan: &Plan, step: &Step, operation: Operation, metric: Metric) -> bool {
-    plan.requirements.iter().any(|r| is_about(r, &step.id, operation, metric))
+pub fn is_required(plan: &Plan, step: &str, operation: Operation, metric: Metric) -> bool {
+    plan.requirements.iter().any(|r| is_about(r, step, operation, metric))
 }
 
 impl Sample {
@@ -250,7 +250,7 @@ pub(crate) fn judgements(run: &Run, measurements: &[Measurement], counts: &Count
         return Vec::new();
     }
     let sample = |m: &Measurement| {
-        let step = plan.step(&m.step).filter(|step| is_required(plan, step, m.operation, m.metric))?;
+        let step = plan.step(&m.step).filter(|_| is_required(plan, &m.step, m.operation, m.metric))?;
         let of = counts
             .completed(run, step, &m.target)
             .filter_map(|(_, counts)| counts.measured.get(&m.operation));

@@ -64,8 +64,8 @@ impl RequirementSpec {
         let counted = step.operations();
         let operation = operation(&self.operation).filter(|operation| counted.contains(operation));
         let operation = operation.ok_or_else(|| {
-            wrong(format!("step `{}` does not count the operation `{}`", step.id, self.operation))
-                .help(format!("it counts {}", listed(counted.iter().map(|o| o.name()))))
+            wrong(format!("step `{}` has no operation `{}`", step.id, self.operation))
+                .help(format!("it has {}", listed(counted.iter().map(|o| o.name()))))
         })?;
         let metric = METRICS.into_iter().find(|metric| metric.name() == self.metric);
         let metric = metric.ok_or_else(|| {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Sample, Series, percentile_by_round};
-use model::{Histogram, Plan, Requirement};
+use analyse::{Sample, Series, is_required, percentile_by_round};
+use model::{Histogram, Plan};
 
 use crate::{Measured, WatchedFigure};
 
@@ -82,12 +82,7 @@ impl Evidence {
 
     /// The figures that a plan requires something of, with their numbers of operations, where latencies tell them.
     pub fn samples(&self, plan: &Plan) -> Vec<Sample> {
-        let is_required = |series: &Series| {
-            let of = |r: &&Requirement| {
-                (&r.step, r.operation, r.metric) == (&series.step, series.operation, series.metric)
-            };
-            plan.requirements.iter().any(|r| of(&r))
-        };
+        let is_required = |s: &Series| is_required(plan, &s.step, s.operation, s.metric);
         let own = self.series().into_iter().zip(&self.figures).filter(|(series, _)| is_required(series));
         let sample = |(series, (own, latencies)): (Series, &Figure)| Sample {
             series,

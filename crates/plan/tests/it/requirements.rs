@@ -59,7 +59,7 @@ fn a_limit_is_in_the_unit_of_its_metric() {
 fn what_cannot_be_required_is_told() {
     let told = [
         ("step = \"lag\"", "the step `lag`, which the suite does not have | did you mean `log`?"),
-        ("operation = \"read\"", "step `log` does not count the operation `read` | it counts write"),
+        ("operation = \"read\"", "step `log` has no operation `read` | it has write"),
         ("metric = \"lat_max\"", "`lat_max` is no metric that can be required | allowed: bandwidth"),
         ("at_most = \"ten\"", "ten"),
         ("at_least = \"1ms\"", "either at_most or at_least"),
