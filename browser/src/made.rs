@@ -219,6 +219,7 @@ pub fn enough() -> Run {
         metric,
         bound,
         limit,
+        relative_to: None,
         source: "Made up: a limit for the gallery, 2026".to_owned(),
     };
     run.started.plan.requirements = vec![

@@ -65,6 +65,7 @@ write-once\t'It is written with random data'
 write-twice\t'It is written twice, so that flash has used up its spare blocks'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -s s -l suite -d 'Suite to run: the name of a built-in suite, a TOML file, or - for standard input; several, separated by commas, run as one [default: quick; with --rw: the one workload that the options describe]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l require -d 'Say whether the storage is good enough: profiles, or TOML files with [[require]], separated by commas. The exit code is 1 if one is missed; `lodestone profiles` lists them' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l against -d 'Measure what an earlier run measured, and say whether it is slower by more than the margin (--margin). RUN is an id, `last`, or the path of a log. Without TARGET, the same targets' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l fio -d 'Run the jobs of a fio job file with Lodestone\'s own engines; without TARGET, the file names the targets. FILE may be - for standard input' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l only -d 'Run only these steps of the suite; a name stands for the step with this id, or for all whose ids begin with it' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l skip -d 'Leave out these steps' -r
@@ -161,7 +162,7 @@ as-published\t'Rates of imported results in the unit in which they were printed'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l with-layers -d 'Make each stack also without its layers, and without each of them, to measure what they cost'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l by-region -d 'Measure what the regions of a disk are worth: one stack, made 8 times from its beginning to its end, or as --makings says'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l leave -d 'Leave the stacks as they stand, until `lodestone stack destroy` removes them'
-complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l strict -d 'With --require, also end with 1 if a profile is undecided'
+complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l strict -d 'Also end with 1 if what is required is undecided'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l together -d 'Measure all targets at the same time, as clients of one storage: each repeat begins at one moment on all of them, and what counts is what they did together'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l allow-unsafe-directory -d 'As root, also measure in a directory that another user owns, or that others can write to without a sticky bit'
 complete -c lodestone -n "__fish_lodestone_using_subcommand run" -l dry-run -d 'Show what would be done, and do nothing'

@@ -4,7 +4,8 @@ use std::convert::Infallible;
 
 use analyse::{Judgement, Sample, Standing, judge};
 use model::{
-    Bound, Exposure, Histogram, LatencyRecorder, Metric, Operation, Plan, PortableMath, Requirement,
+    Bound, EarlierFigure, Exposure, Histogram, LatencyRecorder, Metric, Operation, Plan, PortableMath,
+    Reference, Requirement, Rounds,
 };
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -27,6 +28,9 @@ const SIGMA: f64 = 0.5;
 const RHO: f64 = 0.9;
 /// Rounds that the true percentile is taken from.
 const FOR_TRUTH: usize = 3000;
+/// The share of an earlier rate that is required, and the parts per million of a figure that rounds then make its interval narrow to.
+const OF_EARLIER: f64 = 0.95;
+const PRECISION_PPM: u32 = 15_000;
 /// The true figure as a share of the limit.
 const AT: [f64; 4] = [0.9, 0.97, 1.03, 1.1];
 
@@ -55,11 +59,12 @@ impl Latencies {
     }
 }
 
-/// What is required: a percentile, or a rate.
+/// What is required: a percentile, a rate, or a rate in comparison with that of an earlier run.
 #[derive(Clone, Copy)]
 enum Figure {
     P99,
     Rate,
+    Earlier,
 }
 
 /// A run of one step until its requirement is decided.
@@ -87,7 +92,7 @@ impl Executor for Run {
                 let value = latencies.percentile_ns(99.0).unwrap_or(0) as f64;
                 (Metric::LatP99, value, None, Some(latencies))
             }
-            Figure::Rate => {
+            Figure::Rate | Figure::Earlier => {
                 let value = self.latencies.storage.measure(0);
                 let (at, work) = (self.now_ns as f64 / 1e9, value * seconds);
                 let exposure = Exposure { round: order.round, at, seconds, work, lost: 0.0, stalls: 0 };
@@ -108,24 +113,66 @@ impl Executor for Run {
 fn required(figure: Figure, limit: f64) -> Plan {
     let (metric, bound) = match figure {
         Figure::P99 => (Metric::LatP99, Bound::AtMost),
-        Figure::Rate => (Metric::Iops, Bound::AtLeast),
+        Figure::Rate | Figure::Earlier => (Metric::Iops, Bound::AtLeast),
     };
     let (profile, step, source) = ("profile".to_owned(), "step".to_owned(), String::new());
-    let requirement = Requirement { profile, step, operation: Operation::Read, metric, bound, limit, source };
+    let requirement = Requirement {
+        profile,
+        step,
+        operation: Operation::Read,
+        metric,
+        bound,
+        limit,
+        relative_to: None,
+        source,
+    };
     // A run may exceed its budget by a twentieth.
     let auto = plan(REPEAT_NS, None, REPEAT_NS * MOST_ROUNDS * 20 / 21);
     Plan { requirements: vec![requirement], ..auto }
 }
 
 fn judged(world: World, figure: Figure, limit: f64, seed: u64) -> Judgement {
-    let plan = required(figure, limit);
+    let plan = match figure {
+        Figure::P99 | Figure::Rate => required(figure, limit),
+        Figure::Earlier => as_fast_as_earlier(world, limit, seed),
+    };
+    let (sample, plan) = measured(world, figure, plan, seed);
+    judge(&plan, &[sample], false).remove(0)
+}
+
+/// A plan that requires [`OF_EARLIER`] of what an earlier run of the same storage measured, which was slower by a factor.
+fn as_fast_as_earlier(world: World, slower: f64, seed: u64) -> Plan {
+    const BEFORE: u64 = 1 << 41;
+    let plain = Plan { requirements: Vec::new(), ..required(Figure::Earlier, 1.0) };
+    let (earlier, plain) = measured(world, Figure::Earlier, plain, seed ^ BEFORE);
+    let exposures =
+        earlier.series.exposures.iter().map(|e| Exposure { work: e.work * slower, ..*e }).collect();
+    let earlier = EarlierFigure {
+        run: "earlier".into(),
+        started_unix_ns: 0,
+        of: "0".into(),
+        target: "0".into(),
+        values: earlier.series.values.iter().map(|(round, value)| (*round, value * slower)).collect(),
+        exposures,
+        makings: 1,
+    };
+    let mut plan = required(Figure::Earlier, OF_EARLIER);
+    plan.requirements[0].relative_to = Some(Reference::Run(Box::new(earlier)));
+    if let Rounds::Auto { budget_ns, .. } = plain.rounds {
+        plan.rounds = Rounds::Auto { budget_ns, precision_ppm: PRECISION_PPM };
+    }
+    plan
+}
+
+/// The figure of a run of one step.
+fn measured(world: World, figure: Figure, plan: Plan, seed: u64) -> (Sample, Plan) {
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
     scheduler.at(vec![Lane { target: "0".into(), runs: vec![true], shares: None, may_shorten: true }]);
     let mut run =
         Run { figure, latencies: Latencies::new(world, seed), now_ns: 0, operations: 0, each: Vec::new() };
     let Ok(()) = drive(&mut scheduler, &mut run);
     let series = scheduler.headlines().remove(0);
-    judge(&plan, &[Sample { series, each: run.each, operations: run.operations }], false).remove(0)
+    (Sample { series, each: run.each, operations: run.operations }, plan)
 }
 
 /// The figure of the long run.
@@ -137,6 +184,7 @@ fn truth(world: World, figure: Figure, seed: u64) -> f64 {
             (0..FOR_TRUTH).for_each(|_| all.merge(&latencies.repeat()));
             all.percentile_ns(99.0).unwrap_or(0) as f64
         }
+        Figure::Earlier => 1.0,
         Figure::Rate => {
             // Repeats of one length: the mean of their rates.
             let many = 100 * FOR_TRUTH;
@@ -153,20 +201,30 @@ fn percent(share: f64) -> String {
 fn cells(world: World, figure: Figure, n: u64) -> [String; 3] {
     const FAR_SEED: u64 = 1 << 40;
     let truth = truth(world, figure, FAR_SEED);
-    let at = |ratio: f64| trials(n, |seed| judged(world, figure, truth / ratio, seed));
+    let at = |ratio: f64| {
+        let limit = match figure {
+            Figure::P99 | Figure::Rate => truth / ratio,
+            Figure::Earlier => 1.0 / (ratio * OF_EARLIER),
+        };
+        trials(n, |seed| judged(world, figure, limit, seed))
+    };
     let all = AT.map(at);
     let is_met = |ratio: f64| match figure {
         Figure::P99 => ratio < 1.0,
-        Figure::Rate => ratio > 1.0,
+        Figure::Rate | Figure::Earlier => ratio > 1.0,
     };
     let wrong = |ratio: f64| if is_met(ratio) { Standing::Missed } else { Standing::Met };
     let wrong =
         AT.iter().zip(&all).map(|(ratio, runs)| percent(share(runs, |j| j.standing == wrong(*ratio))));
     let decided = |i: usize| percent(share(&all[i], |j| j.standing != Standing::Undecided));
-    let has_truth = |j: &Judgement| {
-        j.figure.and_then(|f| f.interval).is_some_and(|(low, high)| low <= truth && truth <= high)
-    };
-    let covered = percent(share(all.iter().flatten(), has_truth));
+    let covered = AT.iter().zip(&all).map(|(ratio, runs)| {
+        let truth = if matches!(figure, Figure::Earlier) { ratio * OF_EARLIER } else { truth };
+        let has_truth = |j: &Judgement| {
+            j.figure.and_then(|f| f.interval).is_some_and(|(low, high)| low <= truth && truth <= high)
+        };
+        share(runs, has_truth)
+    });
+    let covered = percent(covered.sum::<f64>() / AT.len() as f64);
     [wrong.collect::<Vec<_>>().join(" / "), format!("{} / {}", decided(0), decided(3)), covered]
 }
 
@@ -175,13 +233,13 @@ pub fn required_table(n: u64, noises: &[Noise], spreads: &[f64]) -> String {
     let row = |(noise, spread): (Noise, f64)| {
         let world = World { noise, spread, drift: 0.0, horizon: 1.0 };
         let head = [noise.name(), format!("{:.0} %", spread * 100.0)];
-        let cells = [Figure::P99, Figure::Rate].map(|figure| cells(world, figure, n));
+        let cells = [Figure::P99, Figure::Rate, Figure::Earlier].map(|figure| cells(world, figure, n));
         head.into_iter().chain(cells.into_iter().flatten()).collect()
     };
     let all = noises.iter().flat_map(|noise| spreads.iter().map(|spread| (*noise, *spread)));
     let rows: Vec<Vec<String>> = all.map(row).collect();
     let of = |what: &str| ["wrong", "decided", "covered"].map(|column| format!("{what}: {column}"));
-    let head: Vec<String> = [of("p99"), of("rate")].concat();
+    let head: Vec<String> = [of("p99"), of("rate"), of("earlier")].concat();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     markdown(&[&["noise", "spread"], &head[..]].concat(), &rows)
 }

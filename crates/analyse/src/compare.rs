@@ -44,7 +44,7 @@ pub struct Series {
 }
 
 impl Series {
-    fn side(&self) -> Side<'_> {
+    pub(crate) fn side(&self) -> Side<'_> {
         Side { values: &self.values, exposures: &self.exposures, makings: self.makings }
     }
 
@@ -63,7 +63,7 @@ impl Series {
     }
 
     /// A measurement of a step as a series.
-    pub(crate) fn of(run: &Run, step: &Step, m: &Measurement) -> Self {
+    pub fn of(run: &Run, step: &Step, m: &Measurement) -> Self {
         Self {
             run: 0,
             target: m.target.clone(),

@@ -54,7 +54,7 @@ pub use measure::{first_round_that_counts, measurements, repeat_values};
 pub use percentile::percentile_by_round;
 pub use ratio::Pairing;
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};
-pub use requirements::{Judgement, Sample, Standing, is_required, judge, settled_requirements};
+pub use requirements::{Judgement, Sample, Standing, is_required, judge, settled_requirements, unexposed};
 pub use score::{PiFigures, pi_score};
 pub use stalls::{Loss, exposure};
 pub use stats::{Estimator, mean_with_t_interval, means_of_makings};

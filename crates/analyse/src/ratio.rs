@@ -485,9 +485,11 @@ fn paired_logs(own: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// The difference of two means of independent values, with Welch's and Satterthwaite's degrees of freedom.
+/// The difference of two means, with Welch's and Satterthwaite's degrees of freedom. Values that resemble each other are as few as they
+/// are worth.
 fn unpaired(own: &[f64], base: &[f64], centre: Centre) -> Option<(RobustMean, f64)> {
-    let (a, b) = (centre(own)?, centre(base)?);
+    let worth = |mean: RobustMean| RobustMean { kept: (mean.kept / mean.inflation).max(2.0), ..mean };
+    let (a, b) = (worth(centre(own)?), worth(centre(base)?));
     let (va, vb) = (a.error.powi(2), b.error.powi(2));
     let shares = va.powi(2) / (a.kept - 1.0) + vb.powi(2) / (b.kept - 1.0);
     let freedom = if shares > 0.0 { (va + vb).powi(2) / shares } else { a.kept + b.kept - 2.0 };

@@ -2,14 +2,15 @@
 //!
 //! A requirement is a comparison of a figure with a target that has the limit in every round ([`RatioTest`]): rates are those of the
 //! long run, stalls included, percentiles those of all rounds together. Rounds are the unit, never operations, which depend on
-//! each other. The requirements of a profile on a target are one family (Holm), so that at most one profile in twenty is called
+//! each other. A limit may be a share of the figure on another target or in an earlier run; the verdict is then on the ratio, paired
+//! by round or unpaired. The requirements of a profile on a target are one family (Holm), so that at most one profile in twenty is called
 //! met or missed wrongly in any of its figures, also where the rounds end as soon as all is decided.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Bound, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath, ROUNDS_OF_A_PERCENTILE,
-    Requirement, Run,
+    Bound, EarlierFigure, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath,
+    ROUNDS_OF_A_PERCENTILE, Reference, Requirement, Run,
 };
 
 use crate::compare::{Series, centre};
@@ -17,6 +18,7 @@ use crate::measure::Counts;
 use crate::percentile::freedom;
 use crate::ratio::{ALPHA, Pairing, RatioTest, Side, holm};
 use crate::sequential::is_analysed;
+use crate::stalls::needed_seconds;
 use crate::stats::{mean_and_deviation, normal_quantile, serial_inflation};
 
 /// Whether a requirement is reached.
@@ -57,7 +59,8 @@ pub struct Judgement {
     pub requirement: Requirement,
     /// Target's name.
     pub target: String,
-    /// The figure, in the unit of its metric, with its 95 % interval; `None` where it was not measured.
+    /// The figure, in the unit of its metric or as a share of what the limit is relative to, with its 95 % interval; `None` where it was
+    /// not measured.
     pub figure: Option<Estimate>,
     /// Whether it is reached.
     pub standing: Standing,
@@ -115,19 +118,28 @@ pub fn is_required(plan: &Plan, step: &str, operation: Operation, metric: Metric
 }
 
 impl Sample {
-    fn test(&self, limit: f64, pairing: Pairing, meanwhile: bool) -> Option<RatioTest> {
+    /// The test of the ratio to a constant.
+    fn test(&self, limit: f64, pairing: Pairing) -> Option<RatioTest> {
         let Series { values, exposures, makings, metric, .. } = &self.series;
         let limits: Vec<(u32, f64)> = values.iter().map(|(round, _)| (*round, limit)).collect();
         let at_limit = |e: &Exposure| Exposure { work: limit * e.seconds, lost: 0.0, stalls: 0, ..*e };
         let exposed: Vec<Exposure> = exposures.iter().map(at_limit).collect();
-        let own = Side { values, exposures, makings: *makings };
         let base = Side { values: &limits, exposures: &exposed, makings: *makings };
-        let test = RatioTest::new(own, base, pairing, 0.0, centre(*metric))?;
-        let test = match metric.percent() {
+        let test = RatioTest::new(self.series.side(), base, pairing, 0.0, centre(*metric))?;
+        Some(match metric.percent() {
             Some(_) => test.against_a_constant(self.inflation(), self.freedom()),
             None => test.against_a_constant(1.0, f64::INFINITY),
-        };
-        Some(if meanwhile { test.meanwhile() } else { test })
+        })
+    }
+
+    /// The test of the ratio to `share` times another figure.
+    fn test_relative(&self, share: f64, base: &Series, pairing: Pairing) -> Option<RatioTest> {
+        let values: Vec<(u32, f64)> =
+            base.values.iter().map(|(round, value)| (*round, value * share)).collect();
+        let of_share = |e: &Exposure| Exposure { work: share * e.work, ..*e };
+        let exposures: Vec<Exposure> = base.exposures.iter().map(of_share).collect();
+        let base = Side { values: &values, exposures: &exposures, makings: base.makings };
+        RatioTest::new(self.series.side(), base, pairing, 0.0, centre(self.series.metric))
     }
 
     /// How much single rounds resemble each other: a percentile of all of them hides it, because it sees only what lies beyond.
@@ -155,92 +167,227 @@ impl Sample {
     }
 }
 
-/// A requirement with its figure on one target, and the test of it.
-type Case<'a> = (&'a Requirement, &'a Sample, Option<RatioTest>);
-
-/// Judges a plan's requirements by the figures that there are, in the order of the plan; `meanwhile` while rounds continue.
-pub fn judge(plan: &Plan, samples: &[Sample], meanwhile: bool) -> Vec<Judgement> {
-    let pairing = if meanwhile { Pairing::ByRoundInterim } else { Pairing::within(plan) };
-    let of = |requirement| {
-        let own =
-            move |s: &&Sample| is_about(requirement, &s.series.step, s.series.operation, s.series.metric);
-        let test = move |s: &Sample| s.test(requirement.limit, pairing, meanwhile);
-        samples.iter().filter(own).map(move |sample| (requirement, sample, test(sample)))
-    };
-    let cases: Vec<Case<'_>> = plan.requirements.iter().flat_map(of).collect();
-    let family = |(requirement, sample, _): &Case<'_>| {
-        let of = |other: &&Case<'_>| {
-            other.0.profile == requirement.profile && other.1.series.target == sample.series.target
-        };
-        cases.iter().filter(of).collect::<Vec<_>>()
-    };
-    let judged = |case: &Case<'_>| {
-        let family = family(case);
-        let ps: Vec<f64> =
-            family.iter().map(|(.., test)| test.as_ref().map_or(1.0, RatioTest::p_different)).collect();
-        let at = family.iter().position(|other| std::ptr::eq(*other, case));
-        judged(case, at.is_some_and(|at| holm(&ps)[at]), ps.len())
-    };
-    cases.iter().map(judged).collect()
-}
-
-fn judged((requirement, sample, test): &Case<'_>, is_rejected: bool, family: usize) -> Judgement {
-    let Sample { series, operations, .. } = *sample;
-    let (requirement, test) = (*requirement, test.as_ref());
-    let rounds = series.values.len() as u32;
-    let ratio = test.map(RatioTest::ratio);
-    let single = || series.values.first().map(|(_, value)| Estimate { value: *value, interval: None });
-    let figure = ratio.map(|ratio| Estimate {
-        value: ratio.value * requirement.limit,
-        interval: ratio.interval.map(|(low, high)| (low * requirement.limit, high * requirement.limit)),
-    });
-    let figure = figure.or_else(single);
-    let headroom = figure.filter(|f| f.value > 0.0).map(|f| match requirement.bound {
-        Bound::AtMost => requirement.limit / f.value,
-        Bound::AtLeast => f.value / requirement.limit,
-    });
-    let lacking = fewest_operations(requirement.metric).filter(|fewest| operations < fewest);
-    let is_tail = requirement.metric.percent().is_some();
-    let enough = headroom.map_or(0, |headroom| fewest_rounds(requirement, headroom));
-    let standing = match headroom {
-        _ if !is_rejected || lacking.is_some() || rounds < enough => Standing::Undecided,
-        Some(headroom) if headroom >= 1.0 && is_tail && headroom.portable_ln() < sample.unseen() => {
-            Standing::Undecided
+/// What a limit is a share of: the figure of another target among the samples, or of an earlier run.
+fn reference(requirement: &Requirement, samples: &[Sample]) -> Option<Series> {
+    match requirement.relative_to.as_ref()? {
+        Reference::Target(name) => {
+            let is_it = |s: &&Sample| is_of(requirement, &s.series) && s.series.target == *name;
+            samples.iter().find(is_it).map(|sample| sample.series.clone())
         }
-        Some(headroom) if headroom >= 1.0 => Standing::Met,
-        Some(_) => Standing::Missed,
-        None => Standing::Undecided,
-    };
-    let for_operations =
-        lacking.map(|fewest| (fewest - operations) as f64 / *operations as f64 * f64::from(rounds));
-    let for_operations = for_operations.filter(|more| more.is_finite()).map(|more| more.ceil() as u32);
-    let for_verdict = test.and_then(|test| test.more_rounds(ALPHA / family as f64));
-    let mut more = vec![Some(enough.saturating_sub(rounds))];
-    more.extend(lacking.map(|_| for_operations));
-    more.extend((!is_rejected).then_some(for_verdict));
-    let more: Option<Vec<u32>> = more.into_iter().collect();
-    let more_rounds =
-        more.filter(|_| standing == Standing::Undecided).and_then(|more| more.into_iter().max());
-    Judgement {
-        requirement: requirement.clone(),
-        target: series.target.clone(),
-        figure,
-        standing,
-        headroom,
-        rounds,
-        operations: *operations,
-        more_rounds,
-        fewest_operations: lacking,
+        Reference::Run(earlier) => {
+            let EarlierFigure { of, values, exposures, makings, .. } = &**earlier;
+            Some(Series {
+                run: 1,
+                target: of.clone(),
+                step: requirement.step.clone(),
+                operation: requirement.operation,
+                metric: requirement.metric,
+                is_headline: true,
+                values: values.clone(),
+                exposures: exposures.clone(),
+                makings: *makings,
+            })
+        }
     }
 }
 
-/// The pairs of step and target whose requirements are all decided while rounds continue, so that they need no further one.
-pub fn settled_requirements(plan: &Plan, samples: &[Sample]) -> BTreeSet<(String, String)> {
-    let judgements = judge(plan, samples, true);
-    let pair = |j: &Judgement| (j.requirement.step.clone(), j.target.clone());
+fn is_of(requirement: &Requirement, series: &Series) -> bool {
+    is_about(requirement, &series.step, series.operation, series.metric)
+}
+
+/// A requirement with its figure on one target, what that is measured by, and the test of it.
+struct Case<'a> {
+    requirement: &'a Requirement,
+    sample: &'a Sample,
+    reference: Option<Series>,
+    test: Option<RatioTest>,
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        requirement: &'a Requirement,
+        sample: &'a Sample,
+        samples: &[Sample],
+        pairing: Pairing,
+        meanwhile: bool,
+    ) -> Self {
+        let reference = reference(requirement, samples);
+        let test = match (&requirement.relative_to, &reference) {
+            (None, _) => sample.test(requirement.limit, pairing),
+            (Some(_), None) => None,
+            (Some(Reference::Target(_)), Some(base)) => {
+                sample.test_relative(requirement.limit, base, pairing)
+            }
+            (Some(Reference::Run(_)), Some(base)) => {
+                sample.test_relative(requirement.limit, base, Pairing::None)
+            }
+        };
+        let test = test.map(|test| if meanwhile { test.meanwhile() } else { test });
+        Self { requirement, sample, reference, test }
+    }
+
+    fn rounds(&self) -> u32 {
+        self.sample.series.values.len() as u32
+    }
+
+    /// The figure with its interval: a share, if the limit is one.
+    fn figure(&self) -> Option<Estimate> {
+        let limit = self.requirement.limit;
+        let ratio = self.test.as_ref().map(RatioTest::ratio).map(|ratio| Estimate {
+            value: ratio.value * limit,
+            interval: ratio.interval.map(|(low, high)| (low * limit, high * limit)),
+        });
+        let single = || self.sample.series.values.first().filter(|_| self.requirement.relative_to.is_none());
+        ratio.or_else(|| single().map(|(_, value)| Estimate { value: *value, interval: None }))
+    }
+
+    /// The further rounds until what would turn the verdict would have been seen, 0 if it would have been; `None` if no number of them is
+    /// enough, because the earlier run has too few itself.
+    fn rounds_to_see(&self, headroom: f64) -> Option<u32> {
+        let Some(base) = &self.reference else {
+            return Some(fewest_rounds(self.requirement, headroom).saturating_sub(self.rounds()));
+        };
+        if let Some(test) = self.test.as_ref().filter(|test| test.is_rate()) {
+            let share = (1.0 - headroom.min(1.0 / headroom)).clamp(f64::EPSILON, 0.99);
+            let longest = self.sample.series.longest_stall().max(base.longest_stall());
+            let needed = needed_seconds(longest, share / (1.0 - share), ALPHA);
+            // Stalls of the slower of two would only make it slower.
+            let (seconds, goes_on) = match test.loss() {
+                [own, _] if headroom >= 1.0 => (own.seconds, true),
+                [_, other] => (other.seconds, base.run == 0),
+            };
+            let more = ((needed / seconds - 1.0) * f64::from(self.rounds())).ceil();
+            return if seconds >= needed { Some(0) } else { Some(more as u32).filter(|_| goes_on) };
+        }
+        // The higher of two percentiles has been seen; the lower one may not have been yet.
+        let lacking =
+            |headroom: f64, rounds: u32| fewest_rounds(self.requirement, headroom).saturating_sub(rounds);
+        let of_own = lacking(headroom, self.rounds());
+        let of_base = lacking(1.0 / headroom, base.values.len() as u32);
+        match base.run {
+            0 => Some(of_own.max(of_base)),
+            _ => Some(of_own).filter(|_| of_base == 0),
+        }
+    }
+
+    fn judged(&self, is_rejected: bool, family: usize) -> Judgement {
+        let Self { requirement, sample, test, .. } = self;
+        let (series, operations, rounds) = (&sample.series, sample.operations, self.rounds());
+        let figure = self.figure();
+        let headroom = figure.filter(|f| f.value > 0.0).map(|f| match requirement.bound {
+            Bound::AtMost => requirement.limit / f.value,
+            Bound::AtLeast => f.value / requirement.limit,
+        });
+        let lacking = fewest_operations(requirement.metric).filter(|fewest| operations < *fewest);
+        let is_tail = requirement.metric.percent().is_some();
+        let to_see = headroom.map_or(Some(0), |headroom| self.rounds_to_see(headroom));
+        let standing = match headroom {
+            _ if !is_rejected || lacking.is_some() || to_see != Some(0) => Standing::Undecided,
+            Some(headroom) if headroom >= 1.0 && is_tail && headroom.portable_ln() < sample.unseen() => {
+                Standing::Undecided
+            }
+            Some(headroom) if headroom >= 1.0 => Standing::Met,
+            Some(_) => Standing::Missed,
+            None => Standing::Undecided,
+        };
+        let for_operations =
+            lacking.map(|fewest| (fewest - operations) as f64 / operations as f64 * f64::from(rounds));
+        let for_operations = for_operations.filter(|more| more.is_finite()).map(|more| more.ceil() as u32);
+        let for_verdict = test.as_ref().and_then(|test| test.more_rounds(ALPHA / family as f64));
+        let mut more = vec![to_see];
+        more.extend(lacking.map(|_| for_operations));
+        more.extend((!is_rejected).then_some(for_verdict));
+        let more: Option<Vec<u32>> = more.into_iter().collect();
+        let more_rounds =
+            more.filter(|_| standing == Standing::Undecided).and_then(|more| more.into_iter().max());
+        Judgement {
+            requirement: (*requirement).clone(),
+            target: series.target.clone(),
+            figure,
+            standing,
+            headroom,
+            rounds,
+            operations,
+            more_rounds,
+            fewest_operations: lacking,
+        }
+    }
+}
+
+/// Judges a plan's requirements by the figures that there are, in the order of the plan; `meanwhile` while rounds continue. What is
+/// relative to an earlier run is judged at the end only.
+pub fn judge(plan: &Plan, samples: &[Sample], meanwhile: bool) -> Vec<Judgement> {
+    let cases = cases(plan, samples, meanwhile);
+    // Each requirement of a profile on a target is of their family.
+    let mut families: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (at, case) in cases.iter().enumerate() {
+        let family = (case.requirement.profile.as_str(), case.sample.series.target.as_str());
+        families.entry(family).or_default().push(at);
+    }
+    let mut judged: Vec<Option<Judgement>> = vec![None; cases.len()];
+    for family in families.values() {
+        let p = |at: &usize| cases[*at].test.as_ref().map_or(1.0, RatioTest::p_different);
+        for (at, is_rejected) in family.iter().zip(holm(&family.iter().map(p).collect::<Vec<_>>())) {
+            judged[*at] = Some(cases[*at].judged(is_rejected, family.len()));
+        }
+    }
+    judged.into_iter().flatten().collect()
+}
+
+fn cases<'a>(plan: &'a Plan, samples: &'a [Sample], meanwhile: bool) -> Vec<Case<'a>> {
+    let pairing = if meanwhile { Pairing::ByRoundInterim } else { Pairing::within(plan) };
+    let of = |requirement: &'a Requirement| {
+        let own = move |s: &&Sample| is_of(requirement, &s.series) && requirement.is_of(&s.series.target);
+        let case = move |sample| Case::new(requirement, sample, samples, pairing, meanwhile);
+        samples.iter().filter(own).map(case)
+    };
+    plan.requirements.iter().flat_map(of).collect()
+}
+
+fn is_to_a_run(requirement: &Requirement) -> bool {
+    matches!(requirement.relative_to, Some(Reference::Run(_)))
+}
+
+/// A step on a target.
+type Pair = (String, String);
+
+/// The pairs of step and target whose requirements are all decided while rounds continue, so that they need no further one. Those that
+/// are relative to an earlier run do not count.
+pub fn settled_requirements(plan: &Plan, samples: &[Sample]) -> BTreeSet<Pair> {
+    let judgements: Vec<Judgement> =
+        judge(plan, samples, true).into_iter().filter(|j| !is_to_a_run(&j.requirement)).collect();
+    let pairs = |j: &Judgement| {
+        let base = match &j.requirement.relative_to {
+            Some(Reference::Target(name)) => Some(name.clone()),
+            _ => None,
+        };
+        let step = j.requirement.step.clone();
+        std::iter::once(j.target.clone())
+            .chain(base)
+            .map(move |target| (step.clone(), target))
+            .collect::<Vec<_>>()
+    };
     let is_open = |j: &Judgement| j.standing == Standing::Undecided || !is_analysed(j.rounds as usize);
-    let open: BTreeSet<_> = judgements.iter().filter(|j| is_open(j)).map(pair).collect();
-    judgements.iter().map(pair).filter(|pair| !open.contains(pair)).collect()
+    let open: BTreeSet<Pair> = judgements.iter().filter(|j| is_open(j)).flat_map(pairs).collect();
+    judgements.iter().flat_map(pairs).filter(|pair| !open.contains(pair)).collect()
+}
+
+/// The pairs of step and target whose figures are relative to an earlier run, and where stalls that would turn the verdict would not have been
+/// seen yet, but will be.
+pub fn unexposed(plan: &Plan, samples: &[Sample]) -> BTreeSet<Pair> {
+    let earlier = cases(plan, samples, false).into_iter().filter(|case| is_to_a_run(case.requirement));
+    let lacks = |case: &Case<'_>| {
+        // As far from the limit as if nothing had changed: what is nearer takes longer, and stays undecided.
+        let unchanged = match case.requirement.bound {
+            Bound::AtMost => case.requirement.limit,
+            Bound::AtLeast => 1.0 / case.requirement.limit,
+        };
+        case.rounds_to_see(unchanged).is_some_and(|rounds| rounds > 0)
+    };
+    earlier
+        .filter(lacks)
+        .map(|case| (case.requirement.step.clone(), case.sample.series.target.clone()))
+        .collect()
 }
 
 /// The verdicts on the requirements of a run, by target within a requirement, also where nothing was measured.
@@ -264,7 +411,7 @@ pub(crate) fn judgements(run: &Run, measurements: &[Measurement], counts: &Count
     let mut judged = judge(plan, &samples, false);
     let mut all = Vec::new();
     for requirement in &plan.requirements {
-        for target in &run.started.targets {
+        for target in run.started.targets.iter().filter(|target| requirement.is_of(&target.name)) {
             let is_it = |j: &Judgement| j.requirement == *requirement && j.target == target.name;
             all.push(match judged.iter().position(is_it) {
                 Some(at) => judged.swap_remove(at),
@@ -292,7 +439,8 @@ mod tests {
 
     fn required(profile: &str, step: &str, metric: Metric, bound: Bound, limit: f64) -> Requirement {
         let (profile, step, source) = (profile.to_owned(), step.to_owned(), "here".to_owned());
-        Requirement { profile, step, operation: Operation::Sync, metric, bound, limit, source }
+        let operation = Operation::Sync;
+        Requirement { profile, step, operation, metric, bound, limit, relative_to: None, source }
     }
 
     fn plan(requirements: Vec<Requirement>) -> Plan {

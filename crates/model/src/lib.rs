@@ -56,7 +56,7 @@ pub use operation::{LatencyTotal, Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
 pub use plan::{DEFAULT_MARGIN_PPM, Plan, Preparation, Rounds, Step, Stop};
 pub use portable::PortableMath;
-pub use requirement::{Bound, ROUNDS_OF_A_PERCENTILE, Requirement};
+pub use requirement::{Bound, EarlierFigure, ROUNDS_OF_A_PERCENTILE, Reference, Requirement};
 pub use run::{Repeat, Run};
 pub use series::{ProbeLabels, series_words};
 pub use severity::Severity;

@@ -230,7 +230,7 @@ pub struct Measurement {
 }
 
 /// The whole of one repeat, the ramp and the wait for the last operation included.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exposure {
     /// Round.
     pub round: u32,

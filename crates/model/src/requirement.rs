@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Metric, Operation};
+use crate::{Exposure, Metric, Operation};
 
 /// A limit for one figure of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,10 +17,54 @@ pub struct Requirement {
     pub metric: Metric,
     /// On which side of the limit it must be.
     pub bound: Bound,
-    /// The limit, in the unit of the metric.
+    /// The limit, in the unit of the metric, or as a share of the figure that it is relative to.
     pub limit: f64,
+    /// What the limit is a share of, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<Reference>,
     /// Where the limit is published.
     pub source: String,
+}
+
+impl Requirement {
+    /// True if it is about a target: not if that is the one that others are measured by, nor if it is about a single other one.
+    pub fn is_of(&self, target: &str) -> bool {
+        match &self.relative_to {
+            None => true,
+            Some(Reference::Target(name)) => name != target,
+            Some(Reference::Run(earlier)) => earlier.target == target,
+        }
+    }
+}
+
+/// What a limit is a share of: the same figure elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reference {
+    /// On another target of the run.
+    Target(String),
+    /// In an earlier run.
+    Run(Box<EarlierFigure>),
+}
+
+/// A figure of an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EarlierFigure {
+    /// The id of that run.
+    pub run: String,
+    /// When it began, in nanoseconds since 1970.
+    pub started_unix_ns: i64,
+    /// Its target.
+    pub of: String,
+    /// The target of this run that is measured by it.
+    pub target: String,
+    /// Round and value.
+    pub values: Vec<(u32, f64)>,
+    /// For a rate what each repeat was exposed to; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exposures: Vec<Exposure>,
+    /// How often its target was made.
+    pub makings: u32,
 }
 
 /// Rounds that a percentile within its limit rests on, at least: so many that what slows one round in ten has been seen with 95 %

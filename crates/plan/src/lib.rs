@@ -8,6 +8,7 @@
 //! * Mistakes are collected, not thrown: the user sees all of them at once, each with its location,
 //!   the allowed values and the nearest valid word.
 
+mod again;
 mod check;
 pub mod checks;
 mod data_key;
@@ -27,6 +28,7 @@ mod title;
 mod toml_table;
 mod values;
 
+pub use again::again;
 pub use data_key::{DataKey, needs_own_data, obstacles};
 pub use data_need::{DataNeed, data_needs, sizes_within};
 pub use options::{AUTO_SIZE_BYTES, OPTIONS, OptionSpec, option};

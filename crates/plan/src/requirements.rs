@@ -1,7 +1,7 @@
 //! `[[require]]` of a suite: what storage must reach.
 
 use model::units::parse_duration_ns;
-use model::{Bound, Metric, Operation, Plan, ROUNDS_OF_A_PERCENTILE, Requirement, Rounds, Step};
+use model::{Bound, Metric, Operation, Plan, ROUNDS_OF_A_PERCENTILE, Reference, Requirement, Rounds, Step};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -9,7 +9,7 @@ use crate::problem::{Problem, SourceLocation, listed, nearest};
 use crate::toml_table::{in_order, scalar, unknown};
 use crate::values::{bytes_per_second, real};
 
-const KEYS: [&str; 6] = ["step", "operation", "metric", "at_most", "at_least", "source"];
+const KEYS: [&str; 7] = ["step", "operation", "metric", "at_most", "at_least", "relative_to", "source"];
 
 /// The metrics that can be required: extremes and spreads of single operations are chance.
 const METRICS: [Metric; 8] = [
@@ -38,6 +38,8 @@ pub struct RequirementSpec {
     pub bound: Bound,
     /// The limit, as written.
     pub limit: String,
+    /// The name of the target whose figure the limit is a share of, if it is one.
+    pub relative_to: Option<String>,
     /// Where the limit is published.
     pub source: String,
     /// Where it is written.
@@ -47,7 +49,9 @@ pub struct RequirementSpec {
 impl RequirementSpec {
     /// True if it is about the same figure on the same side.
     fn is_about_the_same(&self, other: &Self) -> bool {
-        let figure = |r: &Self| (r.step.clone(), r.operation.clone(), r.metric.clone(), r.bound);
+        let figure = |r: &Self| {
+            (r.step.clone(), r.operation.clone(), r.metric.clone(), r.bound, r.relative_to.clone())
+        };
         figure(self) == figure(other)
     }
 
@@ -72,7 +76,11 @@ impl RequirementSpec {
             wrong(format!("`{}` is no metric that can be required", self.metric))
                 .help(format!("allowed: {}", listed(METRICS.iter().map(|m| m.name()))))
         })?;
-        let limit = limit(metric, &self.limit).map_err(&wrong)?;
+        let limit = match &self.relative_to {
+            None => limit(metric, &self.limit),
+            Some(_) => share(&self.limit),
+        };
+        let limit = limit.map_err(&wrong)?;
         Ok(Requirement {
             profile: self.profile.clone(),
             step: step.id.clone(),
@@ -80,6 +88,7 @@ impl RequirementSpec {
             metric,
             bound: self.bound,
             limit,
+            relative_to: self.relative_to.clone().map(Reference::Target),
             source: self.source.clone(),
         })
     }
@@ -102,6 +111,14 @@ fn limit(metric: Metric, text: &str) -> Result<f64, String> {
         _ => real(text.trim_end_matches('%').trim_end(), 0.0, 100.0)? / 100.0,
     };
     if value > 0.0 { Ok(value) } else { Err(format!("a limit of {text} can never be told from the figure")) }
+}
+
+/// A share of another figure, such as `0.9` or `90%`.
+fn share(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%') {
+        Some(percent) => Ok(real(percent.trim_end(), 0.0, 1e6)? / 100.0),
+        None => real(text, 0.0, 1e4),
+    }
 }
 
 /// Parses the requirements of the suite `profile`.
@@ -161,6 +178,7 @@ fn requirement(
         metric,
         bound,
         limit,
+        relative_to: self::text(table, "relative_to"),
         source,
         location,
     })

@@ -207,7 +207,7 @@ fn check_steps(suite: &Suite, steps: &[Step], ids: &[String]) -> Result<(), Vec<
 }
 
 /// Names given with `--only` and `--skip` must stand for steps.
-fn check_names(overrides: &RunOverrides, ids: &[String]) -> Result<(), Vec<Problem>> {
+pub(crate) fn check_names(overrides: &RunOverrides, ids: &[String]) -> Result<(), Vec<Problem>> {
     let problem = |flag: &str, name: &String| {
         let message = format!("there is no step `{name}`");
         let known = ids.iter().map(String::as_str).collect::<Vec<_>>();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use analyse::{Aims, Series, forecasts, settled, settled_requirements, steady_state};
-use model::{Rounds, Severity};
+use analyse::{Aims, Series, forecasts, settled, settled_requirements, steady_state, unexposed};
+use model::{Reference, Requirement, Rounds, Severity};
 use rand::seq::SliceRandom;
 
 use crate::Said;
@@ -142,16 +142,33 @@ impl Scheduler {
         in_whole_groups(&groups, settled, &self.evidence.without_figures(FEWEST_ROUNDS))
     }
 
-    /// Where something is required of a step, its requirements decide how long it goes on, and no comparison.
+    /// Where something is required of a step, its requirements decide how long it goes on, and no comparison. What is relative to an
+    /// earlier run needs a precise figure, and is not looked at before the end: whether that changes it is not known from one run.
     fn settled_where_required(&self, aims: Aims) -> BTreeSet<(String, String)> {
+        let samples = self.evidence.samples(&self.plan);
+        let required = settled_requirements(&self.plan, &samples);
         let mut series = self.evidence.series();
-        series.retain(|series| !self.is_required(&series.step));
-        let required = settled_requirements(&self.plan, &self.evidence.samples(&self.plan));
-        &settled(&series, &self.baseline, aims) | &required
+        series.retain(|series| !self.is_required(&series.step) || self.is_measured_by_a_run(&series.step));
+        let precise = settled(&series, &self.baseline, aims);
+        let needs_both = |step: &str| self.is_required(step) && self.is_measured_by_a_run(step);
+        let is_settled = |pair: &&(String, String)| {
+            !needs_both(&pair.0) || (required.contains(*pair) && precise.contains(*pair))
+        };
+        let settled: BTreeSet<_> = (&precise | &required).iter().filter(is_settled).cloned().collect();
+        &settled - &unexposed(&self.plan, &samples)
     }
 
+    /// True if something is required of a step that can be decided in this run.
     fn is_required(&self, step: &str) -> bool {
-        self.plan.requirements.iter().any(|requirement| requirement.step == step)
+        self.requirements(step).any(|r| !matches!(r.relative_to, Some(Reference::Run(_))))
+    }
+
+    fn is_measured_by_a_run(&self, step: &str) -> bool {
+        self.requirements(step).any(|r| matches!(r.relative_to, Some(Reference::Run(_))))
+    }
+
+    fn requirements(&self, step: &str) -> impl Iterator<Item = &Requirement> {
+        self.plan.requirements.iter().filter(move |requirement| requirement.step == step)
     }
 
     /// After `done` rounds: finds the steps that the budget is not enough for. Not where a program runs several steps at

@@ -1,5 +1,7 @@
 //! The command line of requirements.
 
+use std::ffi::OsString;
+
 use clap::{Args, Subcommand};
 
 /// What the storage must reach.
@@ -10,8 +12,13 @@ pub struct RequireArgs {
     #[arg(long, value_name = "PROFILE|FILE,…", value_delimiter = ',', conflicts_with = "fio")]
     pub require: Vec<String>,
 
-    /// With --require, also end with 1 if a profile is undecided
-    #[arg(long, hide_short_help = true, requires = "require")]
+    /// Measure what an earlier run measured, and say whether it is slower by more than the margin (--margin). RUN is an id, `last`, or
+    /// the path of a log. Without TARGET, the same targets
+    #[arg(long, value_name = "RUN", conflicts_with = "fio")]
+    pub against: Option<OsString>,
+
+    /// Also end with 1 if what is required is undecided
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }
 

@@ -173,7 +173,7 @@ pub(super) fn without_odd(runs: Vec<Run>) -> Vec<Run> {
     kept
 }
 
-fn is_same(a: &Step, b: &Step) -> bool {
+pub(super) fn is_same(a: &Step, b: &Step) -> bool {
     a.id == b.id
         && a.workload == b.workload
         && a.prepare == b.prepare

@@ -1,7 +1,7 @@
 //! What a run would do.
 
 use model::units::{ExactSize, ShortDuration};
-use model::{Plan, Rounds, Step, Target};
+use model::{Plan, Reference, Rounds, Step, Target};
 use plan::{AUTO_SIZE_BYTES, Resolved, Setting, SourceLocation};
 
 use super::engines::Engines;
@@ -39,11 +39,13 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
         ),
     });
     for r in &plan.requirements {
-        let unit = match r.metric.unit() {
-            "ns" => format!("{}", ShortDuration(r.limit as u64)),
-            unit => format!("{} {unit}", r.limit),
+        let limit = match (&r.relative_to, r.metric.unit()) {
+            (Some(Reference::Target(name)), _) => format!("{:.4} of that on {name}", r.limit),
+            (Some(Reference::Run(earlier)), _) => format!("{:.4} of that in run {}", r.limit, earlier.run),
+            (None, "ns") => ShortDuration(r.limit as u64).to_string(),
+            (None, unit) => format!("{} {unit}", r.limit),
         };
-        let what = format!("{} of {}: {} {unit}", r.metric, r.operation, r.bound.words());
+        let what = format!("{} of {}: {} {limit}", r.metric, r.operation, r.bound.words());
         text.push_str(&format!("{} requires of {} {what}\n    source: {}\n", r.profile, r.step, r.source));
     }
     for (i, (step, settings)) in plan.steps.iter().zip(&resolved.settings).enumerate() {

@@ -1,5 +1,6 @@
 //! The commands, each in a module: resolve what the arguments name, act, print.
 
+mod against;
 pub mod agent;
 mod anonymous;
 pub mod clean;

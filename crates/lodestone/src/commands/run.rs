@@ -1,6 +1,7 @@
 //! `lodestone run`: resolves the arguments, measures, shows the result.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,17 +14,18 @@ use analyse::analyse;
 use host::leftovers::{self, Found};
 use host::stacks::Stacks;
 use host::{Hold, Roots, consent, identify, presence};
-use model::{EngineKind, Host, Plan, RunStarted, Severity, Step, Target, TargetKind, path_text};
-use plan::{Environment, Level, Problem, Resolved, RunOverrides, resolve};
+use model::{EngineKind, Host, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text};
+use plan::{Environment, Level, Problem, Resolved, RunOverrides, again, resolve};
 
 use schedule::Scheduler;
 
+use super::against::Earlier;
 use super::dry_run::dry_run;
 use super::engines::Engines;
 use super::machines::{Machines, overwritten_here};
 use super::report::after_run;
 use super::results::shown;
-use super::suite_source::SuiteSource;
+use super::suite_source::{SuiteSource, Work};
 use super::verdict::concluded;
 use super::via::Via;
 use super::{estimator, fio, given_labels, problems, store, units, unsafe_directories, view};
@@ -77,13 +79,13 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();
-    let source = SuiteSource::find(args, &host)?;
+    let earlier = Earlier::find(cli, args)?;
+    let source = SuiteSource::find(args, &host, earlier.as_ref())?;
     let interrupt = made.as_ref().map_or_else(watch, |(_, interrupt)| Ok(Arc::clone(interrupt)))?;
     let (mut targets, machines) = match &made {
         Some((stacks, _)) => (super::stack::targets(&roots, stacks)?, Machines::default()),
         None => {
-            let is_none = args.targets.is_empty() && args.machines.limit.is_empty();
-            let named = if is_none { source.targets()? } else { args.targets.clone() };
+            let named = named_targets(args, &source, earlier.as_ref())?;
             Machines::reach(&roots, &host, &named, args, &interrupt)?
         }
     };
@@ -99,6 +101,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let around = machines.environment(&host, &engines, &once(&targets));
     let mut resolved = resolve_plan(args, size, &source, around, &once(&targets))?;
     resolved.plan.makings = makings;
+    measured_by(earlier.as_ref(), &mut resolved.plan, &once(&targets))?;
     let mut own: Vec<Target> = targets.iter().filter(|target| target.host == 0).cloned().collect();
     let holds = holds(&roots, &overwritten(args, made.is_some() || args.machines.together), &mut own)?;
     let unsafe_directories = unsafe_directories::check(&own, args.allow_unsafe_directory)?;
@@ -328,7 +331,7 @@ fn resolve_plan(
     environment: Environment,
     targets: &[Target],
 ) -> Result<Resolved, Failure> {
-    let (suite, found) = source.suite(targets)?;
+    let (work, found) = source.work(targets)?;
     let (mut warnings, mut errors): (Vec<Problem>, Vec<Problem>) =
         found.into_iter().partition(|p| p.level == Level::Warning);
     let mut overrides =
@@ -344,7 +347,11 @@ fn resolve_plan(
     errors.extend(
         args.run_options.0.iter().filter_map(|(option, text)| option.set(&mut overrides, text).err()),
     );
-    match resolve(&suite, &overrides, &environment) {
+    let resolved = match &work {
+        Work::Suite(suite) => resolve(suite, &overrides, &environment),
+        Work::Again(plan) => again(plan, &overrides, &environment),
+    };
+    match resolved {
         Ok(mut resolved) if errors.is_empty() => {
             warnings.append(&mut resolved.warnings);
             Ok(Resolved { warnings, ..resolved })
@@ -436,6 +443,33 @@ fn label(targets: &mut [Target], texts: &[String]) -> Result<(), Failure> {
         targets.iter_mut().filter(is_meant).for_each(|target| target.labels.extend(labels.clone()));
     }
     Ok(())
+}
+
+/// The targets that are named, else those of the earlier run or of the suite.
+fn named_targets(
+    args: &RunArgs,
+    source: &SuiteSource,
+    earlier: Option<&Earlier>,
+) -> Result<Vec<OsString>, Failure> {
+    match earlier {
+        _ if !args.targets.is_empty() || !args.machines.limit.is_empty() => Ok(args.targets.clone()),
+        Some(earlier) => earlier.targets(),
+        None => source.targets(),
+    }
+}
+
+/// Adds what an earlier run requires. Refuses a limit that is a share of a target's figure if there is no such target.
+fn measured_by(earlier: Option<&Earlier>, plan: &mut Plan, targets: &[Target]) -> Result<(), Failure> {
+    for requirement in &plan.requirements {
+        let Some(Reference::Target(name)) = &requirement.relative_to else { continue };
+        if !targets.iter().any(|target| target.name == *name) {
+            return Err(Failure::usage(format!(
+                "{} requires a share of the figures of the target `{name}`, which there is not; name one so: {name}=PATH",
+                requirement.profile
+            )));
+        }
+    }
+    earlier.map_or(Ok(()), |earlier| earlier.require(plan, targets))
 }
 
 fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {

@@ -4,11 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::path::Path;
 
-use model::{Host, Target};
+use model::{Host, Plan, Target};
 use plan::fio::FioJobs;
 use plan::{BuiltinSuite, CUSTOM_SUITE, DEFAULT_SUITE, DEFAULT_TARGET, Problem, Suite};
 use record::input;
 
+use super::against::Earlier;
 use super::{fio, suites};
 use crate::cli::RunArgs;
 use crate::failure::Failure;
@@ -29,6 +30,15 @@ enum Form {
     /// Several suites, each with its name and text.
     Several(Vec<(String, String)>),
     Fio(FioJobs),
+    /// What an earlier run measured.
+    Again(Box<Plan>),
+}
+
+/// What is to be measured.
+pub(super) enum Work<'a> {
+    Suite(Suite),
+    /// The steps of an earlier plan.
+    Again(&'a Plan),
 }
 
 impl SuiteSource {
@@ -41,7 +51,7 @@ impl SuiteSource {
     ///
     /// # Errors
     /// There is no such suite, or the file cannot be read.
-    pub(super) fn find(args: &RunArgs, host: &Host) -> Result<Self, Failure> {
+    pub(super) fn find(args: &RunArgs, host: &Host, earlier: Option<&Earlier>) -> Result<Self, Failure> {
         if let Some(path) = &args.fio {
             let text = fio::text(path)?;
             let form = Form::Fio(FioJobs::parse(&stem(path), &text, &fio::surroundings(host)));
@@ -52,6 +62,11 @@ impl SuiteSource {
         }
         let describes_itself = args.options.0.iter().any(|(key, _)| *key == "rw");
         let Some(name) = &args.suite else {
+            if let Some(earlier) = earlier.filter(|_| !describes_itself) {
+                let started = &earlier.run.started;
+                let form = Form::Again(Box::new(started.plan.clone()));
+                return Ok(Self { origin: format!("run {}", started.id), text: String::new(), form });
+            }
             return Ok(if describes_itself {
                 Self::builtin(&CUSTOM_SUITE)
             } else {
@@ -133,27 +148,29 @@ impl SuiteSource {
     /// The jobs name several targets.
     pub(super) fn targets(&self) -> Result<Vec<OsString>, Failure> {
         match &self.form {
-            Form::Toml(_) | Form::Several(_) => Ok(vec![DEFAULT_TARGET.into()]),
+            Form::Toml(_) | Form::Several(_) | Form::Again(_) => Ok(vec![DEFAULT_TARGET.into()]),
             Form::Fio(jobs) => Ok(vec![fio::target(jobs)?.into()]),
         }
     }
 
-    /// The suite that the text describes, and its problems.
+    /// What is to be measured: the suite that the text describes, with its problems, or an earlier plan.
     ///
     /// # Errors
     /// The targets of a fio job file are of different kinds.
-    pub(super) fn suite(&self, targets: &[Target]) -> Result<(Suite, Vec<Problem>), Failure> {
-        match &self.form {
-            Form::Toml(name) => Ok(Suite::parse(name, &self.text)),
-            Form::Several(suites) => Ok(Suite::joined(suites)),
-            Form::Fio(jobs) => Ok(jobs.suite(fio::target_bytes(targets)?)),
-        }
+    pub(super) fn work(&self, targets: &[Target]) -> Result<(Work<'_>, Vec<Problem>), Failure> {
+        let (suite, problems) = match &self.form {
+            Form::Toml(name) => Suite::parse(name, &self.text),
+            Form::Several(suites) => Suite::joined(suites),
+            Form::Fio(jobs) => jobs.suite(fio::target_bytes(targets)?),
+            Form::Again(plan) => return Ok((Work::Again(plan), Vec::new())),
+        };
+        Ok((Work::Suite(suite), problems))
     }
 
     /// Options of a fio job file that have no effect here, each with the reason.
     pub(super) fn ignored(&self) -> &[(String, &'static str)] {
         match &self.form {
-            Form::Toml(_) | Form::Several(_) => &[],
+            Form::Toml(_) | Form::Several(_) | Form::Again(_) => &[],
             Form::Fio(jobs) => jobs.ignored(),
         }
     }

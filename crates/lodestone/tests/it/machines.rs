@@ -110,7 +110,8 @@ fn a_machine_that_is_lost_is_told_and_the_others_go_on() {
         running.until_printed("the run goes on without it");
         running.press();
         let output = running.output();
-        let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{signal}: {error}: {}", stderr(&output)));
         let given_up =
             run["notes"].as_array().unwrap().iter().find(|n| n["topic"] == "target-given-up").unwrap();
         assert_eq!(given_up["target"], "b:there", "{signal}: {given_up}");

@@ -32,10 +32,10 @@ fn required(bench: &Bench, requirements: &str, more: &[&str]) -> (Option<i32>, S
 fn the_verdict_begins_the_answer_and_is_the_exit_code() {
     let bench = Bench::new();
     let (code, answer, _) = required(&bench, &rate("0.001"), &[]);
-    assert!(answer.starts_with("own is met: rate of reads "), "{answer}");
+    assert!(answer.starts_with("own: met; the rate of reads is "), "{answer}");
     assert_eq!(code, Some(0));
     let (code, answer, error) = required(&bench, &rate("1000000000"), &[]);
-    assert!(answer.starts_with("own is missed: rate of reads "), "{answer}");
+    assert!(answer.starts_with("own: missed; the rate of reads is "), "{answer}");
     assert_eq!((code, error.contains("missed: own on ")), (Some(1), true), "{error}");
     let junit = bench.ok(&["export", "last", "--format", "junit"]);
     assert!(junit.contains("tests=\"1\" failures=\"1\" skipped=\"0\""), "{junit}");
@@ -52,7 +52,7 @@ fn what_is_undecided_fails_only_if_that_is_asked_for() {
     assert!(run["requirements"][0]["more_rounds"].as_u64().unwrap() >= 23, "{}", run["requirements"]);
     assert_eq!(code, Some(0));
     let (code, answer, error) = required(&bench, &tail, &["--strict"]);
-    assert!(answer.starts_with("own is undecided: p99 of reads "), "{answer}");
+    assert!(answer.starts_with("own: undecided; the p99 of reads is "), "{answer}");
     assert_eq!((code, error.contains("undecided: own on ")), (Some(1), true), "{error}");
 }
 
@@ -85,4 +85,33 @@ fn profiles_are_listed_and_what_requires_nothing_is_refused() {
     assert!(plain.contains("it requires nothing, because it has no [[require]]"), "{plain}");
     let error = bench.run(&["export", "last", "--format", "junit"]);
     assert_ne!(error.status.code(), Some(0));
+}
+
+#[test]
+fn a_run_measures_again_what_an_earlier_one_measured_and_is_judged_by_it() {
+    let bench = Bench::new();
+    let suite = bench.path("own.toml");
+    std::fs::write(&suite, STEP).unwrap();
+    let (disk, suite) = (format!("disk={}", bench.disk().display()), suite.display().to_string());
+    let of = ["run", disk.as_str(), "--suite", suite.as_str(), "--rounds", "3", "--quiet", "--no-report"];
+    bench.ok(&of);
+    std::fs::remove_file(&suite).unwrap();
+    // Nothing but the run is needed: the steps and the target are its own.
+    let again = ["run", "--against", "last", "--margin", "99%", "--quiet", "--no-report", "--json"];
+    let run: Value = serde_json::from_str(&bench.ok(&again)).unwrap();
+    let required = &run["requirements"];
+    assert_eq!(required.as_array().unwrap().len(), 1, "{required}");
+    let facts = ["target", "step", "bound", "limit"].map(|key| required[0][key].to_string());
+    assert_eq!(facts, ["\"disk\"", "\"reads\"", "\"at_least\"", "0.01"]);
+    let id = run["requirements"][0]["relative_to"].as_str().unwrap().to_owned();
+    assert!(id.ends_with(":disk"), "{id}");
+    let refused = |more: &[&str]| {
+        let output = bench.run(&[&["run", "--against", "last"], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["--bs", "8k"]).contains("bs would change the steps of the earlier run"));
+    assert!(refused(&["--only", "writes"]).contains("there is no step `writes`"));
+    assert!(refused(&["--suite", "ioping"]).contains("none of its steps is among those to be measured"));
+    assert!(bench.run(&["run", "--against", "nothing"]).status.code() == Some(2));
 }

@@ -56,6 +56,18 @@ fn a_limit_is_in_the_unit_of_its_metric() {
 }
 
 #[test]
+fn a_limit_that_is_relative_to_a_target_is_a_share() {
+    for (text, share) in [("110%", 1.1), ("0.9", 0.9), ("2", 2.0)] {
+        let plan =
+            of(&format!("{STEP}{}", requirement(&format!("at_most = \"{text}\"\nrelative_to = \"plain\""))));
+        let required = &plan.requirements[0];
+        assert!((required.limit - share).abs() < 1e-9, "{text}: {}", required.limit);
+        assert_eq!(required.relative_to, Some(model::Reference::Target("plain".into())));
+        assert!(required.is_of("luks") && !required.is_of("plain"));
+    }
+}
+
+#[test]
 fn what_cannot_be_required_is_told() {
     let told = [
         ("step = \"lag\"", "the step `lag`, which the suite does not have | did you mean `log`?"),
@@ -63,6 +75,8 @@ fn what_cannot_be_required_is_told() {
         ("metric = \"lat_max\"", "`lat_max` is no metric that can be required | allowed: bandwidth"),
         ("at_most = \"ten\"", "ten"),
         ("at_least = \"1ms\"", "either at_most or at_least"),
+        ("relative_to = \"plain\"\nat_most = \"0%\"", "0 is not above 0"),
+        ("relative_to = \"plain\"\nat_most = \"10ms\"", "10ms"),
         ("sources = \"b\"", "unknown key `sources` | did you mean `source`?"),
         ("source = \"\"", "the requirement has no source"),
     ];

@@ -1,7 +1,7 @@
 //! Whether the storage is good enough: the verdicts on what was required, in sentences and tables.
 
 use analyse::{Judgement, Standing};
-use model::{Estimate, Metric, Operation, Requirement, Run};
+use model::{Estimate, Metric, Operation, Reference, Requirement, Run, Target};
 
 use crate::answer::{LONGEST_NAME, in_time, time_of_rounds};
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
@@ -41,7 +41,10 @@ impl<'a> Profile<'a> {
 pub(crate) fn by_profile<'a>(analysed: &AnalysedRun<'a>) -> Vec<Profile<'a>> {
     let AnalysedRun { run, analysis, .. } = *analysed;
     let of = |name: &'a str| {
-        run.started.targets.iter().map(move |target| {
+        let is_judged = move |target: &&'a Target| {
+            run.started.plan.requirements.iter().any(|r| r.profile == name && r.is_of(&target.name))
+        };
+        run.started.targets.iter().filter(is_judged).map(move |target| {
             let own = |j: &&Judgement| j.requirement.profile == name && j.target == target.name;
             let judgements: Vec<&Judgement> = analysis.judgements.iter().filter(own).collect();
             let standing = Standing::of_all(judgements.iter().map(|j| j.standing));
@@ -64,16 +67,32 @@ pub(crate) fn figure_of(requirement: &Requirement) -> String {
     }
 }
 
-/// The same with the subject of its step, such as `write-ahead log: p99 of syncs`.
+/// The same with the subject of its step, such as `write-ahead log: the p99 of syncs`.
 fn figure_in_step(run: &Run, requirement: &Requirement) -> String {
     let step = run.started.plan.step(&requirement.step).map(step_words).unwrap_or_default();
     let subject = step.split(" (").next().unwrap_or_default();
-    format!("{subject}: {}", figure_of(requirement))
+    format!("{subject}: the {}", figure_of(requirement))
+}
+
+/// A value in the unit of a requirement's metric, or as a share.
+fn shown(requirement: &Requirement, value: f64, view: &RunView) -> String {
+    match requirement.relative_to {
+        None => view.display(requirement.metric, value),
+        Some(_) => format!("{:.1} %", value * 100.0),
+    }
+}
+
+/// What a limit is a share of: the name of a target, or the id of a run.
+pub(crate) fn reference_of(requirement: &Requirement) -> Option<&str> {
+    requirement.relative_to.as_ref().map(|reference| match reference {
+        Reference::Target(name) => name.as_str(),
+        Reference::Run(earlier) => earlier.run.as_str(),
+    })
 }
 
 /// The limit, without digits that say nothing.
 fn limit_words(requirement: &Requirement, view: &RunView) -> String {
-    let shown = view.display(requirement.metric, requirement.limit);
+    let shown = shown(requirement, requirement.limit, view);
     let (number, unit) =
         shown.split_at(shown.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(shown.len()));
     let number =
@@ -83,16 +102,22 @@ fn limit_words(requirement: &Requirement, view: &RunView) -> String {
 
 /// The limit with its side, such as `≤ 10 ms`.
 pub(crate) fn limit_of(requirement: &Requirement, view: &RunView) -> String {
-    format!("{} {}", requirement.bound.sign(), limit_words(requirement, view))
+    let of =
+        reference_of(requirement).map_or_else(String::new, |of| format!(" of {}", short(of, LONGEST_NAME)));
+    format!("{} {}{of}", requirement.bound.sign(), limit_words(requirement, view))
 }
 
 /// A figure with its interval, such as `1.20 ms (1.10–1.30)`.
 pub(crate) fn figure_with_interval(requirement: &Requirement, figure: Estimate, view: &RunView) -> String {
-    let shown = |value: f64| view.display(requirement.metric, value);
+    let shown = |value: f64| shown(requirement, value, view);
     let interval = figure.interval.map_or_else(String::new, |(low, high)| {
         format!(" ({})", with_one_unit(&shown(low), "–", &shown(high)))
     });
     format!("{}{interval}", shown(figure.value))
+}
+
+fn is_to_a_run(requirement: &Requirement) -> bool {
+    matches!(requirement.relative_to, Some(Reference::Run(_)))
 }
 
 /// Each profile in a sentence.
@@ -119,7 +144,7 @@ fn alone(analysed: &AnalysedRun<'_>, profile: &Profile<'_>) -> String {
         (Standing::Met, 2..) => format!("; the other {others} figures have more headroom"),
         _ => String::new(),
     };
-    format!("{name} is {}: {why}{others}.", profile.standing.name())
+    format!("{name}: {}; {why}{others}.", profile.standing.name())
 }
 
 /// The figure that decides, the limit, and what would decide if it is open.
@@ -132,25 +157,34 @@ pub(crate) fn why(analysed: &AnalysedRun<'_>, judgement: &Judgement) -> String {
         .requirements
         .iter()
         .any(|other| other.profile == requirement.profile && other.step != requirement.step);
-    let what = if several { figure_in_step(run, requirement) } else { figure_of(requirement) };
-    let required = format!("{} {} required", requirement.bound.words(), limit_words(requirement, view));
+    let what =
+        if several { figure_in_step(run, requirement) } else { format!("the {}", figure_of(requirement)) };
+    let required = format!("{} {} is required", requirement.bound.words(), limit_words(requirement, view));
     let Some(figure) = judgement.figure else {
-        return format!("{what}: not measured; {required}");
+        return format!("{what} was not measured; {required}");
     };
-    let shown = figure_with_interval(requirement, figure, view);
+    let of = match &requirement.relative_to {
+        None => String::new(),
+        Some(Reference::Target(name)) => format!(" of that on {}", short(name, LONGEST_NAME)),
+        Some(Reference::Run(earlier)) => format!(" of that in {}", earlier.run),
+    };
+    let shown = format!("{}{of}", figure_with_interval(requirement, figure, view));
     let more = || {
         let seconds = time_of_rounds(run, &requirement.step, judgement.more_rounds?, &[&judgement.target]);
         in_time(Some(seconds))
     };
     let open = match (judgement.standing, judgement.fewest_operations) {
         (Standing::Met | Standing::Missed, _) => String::new(),
+        (Standing::Undecided, None) if judgement.more_rounds.is_none() && is_to_a_run(requirement) => {
+            "; what the earlier run has is too little to tell".to_owned()
+        }
         (Standing::Undecided, Some(fewest)) => {
             let more = more().map_or_else(String::new, |more| format!("; {more}"));
             format!("; {} operations cannot tell, {fewest} could{more}", judgement.operations)
         }
         (Standing::Undecided, None) => more().map_or_else(String::new, |more| format!("; {more}")),
     };
-    format!("{what} {shown}, {required}{open}")
+    format!("{what} is {shown}, {required}{open}")
 }
 
 fn on_several(analysed: &AnalysedRun<'_>, name: &str, profiles: &[&Profile<'_>]) -> String {
@@ -172,7 +206,7 @@ fn on_several(analysed: &AnalysedRun<'_>, name: &str, profiles: &[&Profile<'_>])
             .collect();
         parts.push(format!("{} on {}", standing.name(), listed(&named)));
     }
-    format!("{} is {}.", short(name, LONGEST_NAME), listed(&parts))
+    format!("{}: {}.", short(name, LONGEST_NAME), listed(&parts))
 }
 
 /// The tables: of several targets profiles × targets first, then every requirement with its figures.
@@ -197,7 +231,8 @@ fn profiles_table(analysed: &AnalysedRun<'_>) -> Table {
     let cell =
         |profile: &Profile<'_>| verdict_cell(profile.standing, profile.tightest().and_then(|j| j.headroom));
     let row = |name: &str| {
-        let own = all.iter().filter(|p| p.name == name).map(cell);
+        let of = |target: &Target| all.iter().find(|p| p.name == name && p.target == target.name);
+        let own = targets.iter().map(|target| of(target).map_or_else(|| Cell::text("–"), cell));
         std::iter::once(Cell::text(short(name, LONGEST_NAME))).chain(own).collect()
     };
     Table {

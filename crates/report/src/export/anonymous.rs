@@ -20,10 +20,10 @@ use std::path::Path;
 use model::fact::{Disclosure, Fact, Subject};
 use model::units::counted;
 use model::{
-    DeviceActivity, FailureKind, Figure, Host, Imported, IntegrityCheck, LaidOut, Layer, LayerKind, Mismatch,
-    Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Remark, RemoteHost, Repeat, RepeatFailure,
-    RepeatFinished, RepeatOutcome, RepeatStarted, Requirement, Run, RunStarted, Source, Step, TOOLS_TARGET,
-    Target, fact, path_text,
+    DeviceActivity, EarlierFigure, FailureKind, Figure, Host, Imported, IntegrityCheck, LaidOut, Layer,
+    LayerKind, Mismatch, Note, OWN_TARGET, Plan, Printed, Reading, Recomputed, Reference, Remark, RemoteHost,
+    Repeat, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Requirement, Run, RunStarted,
+    Source, Step, TOOLS_TARGET, Target, fact, path_text,
 };
 use siphasher::sip::SipHasher24;
 
@@ -195,7 +195,7 @@ impl Anonymiser {
         kept.join(",")
     }
 
-    fn plan(&self, plan: &mut Plan) {
+    fn plan(&mut self, plan: &mut Plan) {
         let Plan {
             id: _,
             suite,
@@ -212,10 +212,36 @@ impl Anonymiser {
         } = plan;
         *suite = self.freed(suite);
         steps.iter_mut().for_each(|step| self.step(step));
-        for Requirement { profile, step: _, operation: _, metric: _, bound: _, limit: _, source } in
-            requirements
-        {
-            (*profile, *source) = (self.freed(profile), self.freed(source));
+        requirements.iter_mut().for_each(|requirement| self.requirement(requirement));
+    }
+
+    fn requirement(&mut self, requirement: &mut Requirement) {
+        let Requirement {
+            profile,
+            step: _,
+            operation: _,
+            metric: _,
+            bound: _,
+            limit: _,
+            relative_to,
+            source,
+        } = requirement;
+        (*profile, *source) = (self.freed(profile), self.freed(source));
+        match relative_to {
+            None => {}
+            Some(Reference::Target(name)) => *name = self.target_name(name),
+            Some(Reference::Run(earlier)) => {
+                let EarlierFigure {
+                    run: _,
+                    started_unix_ns: _,
+                    of,
+                    target,
+                    values: _,
+                    exposures: _,
+                    makings: _,
+                } = &mut **earlier;
+                (*of, *target) = (self.target_name(of), self.target_name(target));
+            }
         }
     }
 

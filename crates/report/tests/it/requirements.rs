@@ -1,14 +1,15 @@
 //! Requirements: the answer, the tables, JUnit XML and JSON.
 
 use analyse::{Estimator, Standing, analyse};
-use model::{Bound, Metric, Operation, Requirement, Run, Units};
+use model::{Bound, EarlierFigure, Metric, Operation, Reference, Requirement, Run, Units};
 use report::{AnalysedRun, TextStyle, json, junit, run_document, text};
 
 use crate::answers::view;
 
 fn requirement(step: &str, operation: Operation, metric: Metric, bound: Bound, limit: f64) -> Requirement {
     let source = "Somebody: a title that can be looked up & <found>, 2026".to_owned();
-    Requirement { profile: "store".into(), step: step.into(), operation, metric, bound, limit, source }
+    let (profile, step, relative_to) = ("store".into(), step.into(), None);
+    Requirement { profile, step, operation, metric, bound, limit, relative_to, source }
 }
 
 /// The fixture on these targets, with a limit that is met, one that four rounds cannot tell, and for `is_missed` one that is missed.
@@ -51,8 +52,8 @@ fn told(run: &Run) -> (Vec<String>, String, String, serde_json::Value) {
 fn the_answer_is_the_verdict_with_the_figure_that_decides_it() {
     let (answer, shown, _, export) = told(&run(&["one"], false));
     assert_eq!(answer.len(), 1, "{answer:?}");
-    assert!(answer[0].starts_with("store is undecided: random read: p99 of reads "), "{answer:?}");
-    assert!(answer[0].contains(", at most 1 s required; about "), "{answer:?}");
+    assert!(answer[0].starts_with("store: undecided; random read: the p99 of reads is "), "{answer:?}");
+    assert!(answer[0].contains(", at most 1 s is required; about "), "{answer:?}");
     assert!(shown.contains("durable: rate of durable writes   ≥ 100/s"), "{shown}");
     let verdicts = |export: &serde_json::Value| -> Vec<String> {
         let all = export["requirements"].as_array().unwrap();
@@ -61,15 +62,18 @@ fn the_answer_is_the_verdict_with_the_figure_that_decides_it() {
     assert_eq!(verdicts(&export), ["met", "undecided"], "{export}");
     assert_eq!(export["requirements"][1]["more_rounds"], 1);
     let (answer, _, _, export) = told(&run(&["one"], true));
-    assert!(answer[0].starts_with("store is missed: random write: rate of durable writes "), "{answer:?}");
-    assert!(answer[0].ends_with("at least 1M/s required."), "{answer:?}");
+    assert!(
+        answer[0].starts_with("store: missed; random write: the rate of durable writes is "),
+        "{answer:?}"
+    );
+    assert!(answer[0].ends_with("at least 1M/s is required."), "{answer:?}");
     assert_eq!(verdicts(&export), ["met", "undecided", "missed"]);
 }
 
 #[test]
 fn several_targets_are_told_in_one_sentence_and_one_table() {
     let (answer, shown, ..) = told(&run(&["one", "two"], true));
-    assert!(answer[0].starts_with("store is missed on one ("), "{answer:?}");
+    assert!(answer[0].starts_with("store: missed on one ("), "{answer:?}");
     let row = shown.lines().find(|line| line.trim_start().starts_with("store  ")).unwrap();
     assert_eq!(row.matches("missed 0.0").count(), 2, "{row}");
 }
@@ -99,5 +103,65 @@ fn a_target_where_nothing_was_measured_is_undecided() {
         analysis.judgements.iter().filter(|j| j.target == "two").map(|j| j.standing).collect();
     assert_eq!(two, [Standing::Undecided; 2]);
     let (answer, ..) = told(&run);
-    assert!(answer[0].contains("two (random write: rate of durable writes: not measured; "), "{answer:?}");
+    assert!(
+        answer[0].contains("two (random write: the rate of durable writes was not measured; "),
+        "{answer:?}"
+    );
+}
+
+/// The figures of one target are three quarters of the other's, in every round.
+#[test]
+fn a_limit_may_be_a_share_of_another_target_or_of_an_earlier_run() {
+    let mut run = run(&["one", "two"], false);
+    let before = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+    let of = |m: &&model::Measurement| {
+        (m.target.as_str(), m.step.as_str(), m.operation, m.metric)
+            == ("one", "durable", Operation::DurableWrite, Metric::Iops)
+    };
+    let one = before.measurements.iter().find(of).unwrap();
+    let earlier = |factor: f64| {
+        let scaled = |e: &model::Exposure| model::Exposure { work: e.work * factor, ..*e };
+        Reference::Run(Box::new(EarlierFigure {
+            run: "wtbr65ja".into(),
+            started_unix_ns: 0,
+            of: "old".into(),
+            target: "one".into(),
+            values: one.values.iter().map(|(round, value)| (*round, value * factor)).collect(),
+            exposures: one.exposures.iter().map(scaled).collect(),
+            makings: 1,
+        }))
+    };
+    let required = |relative_to| Requirement {
+        profile: "as fast as it".into(),
+        relative_to: Some(relative_to),
+        ..requirement("durable", Operation::DurableWrite, Metric::Iops, Bound::AtLeast, 0.95)
+    };
+    for (factor, verdict, share) in [(0.4, "met", 2.5), (2.5, "missed", 0.4), (1.0 / 0.95, "undecided", 0.95)]
+    {
+        run.started.plan.requirements = vec![required(earlier(factor))];
+        let (answer, shown, _, export) = told(&run);
+        let facts = &export["requirements"];
+        assert_eq!(facts.as_array().unwrap().len(), 1, "of one target only: {facts}");
+        assert_eq!(
+            (&facts[0]["verdict"], &facts[0]["relative_to"]),
+            (&verdict.into(), &"wtbr65ja:old".into())
+        );
+        assert!((facts[0]["estimate"].as_f64().unwrap() / share - 1.0).abs() < 0.01, "{facts}");
+        assert!(answer[0].starts_with(&format!("as fast as it: {verdict} on one")), "{answer:?}");
+        let table = shown.lines().find(|line| line.contains("as fast as it  ")).unwrap();
+        assert!(
+            table.contains(verdict) && table.ends_with(" –"),
+            "nothing is required of the other: {table}"
+        );
+    }
+    run.started.targets.retain(|target| target.name == "one");
+    let (answer, shown, ..) = told(&run);
+    assert!(answer[0].contains("; the rate of durable writes is "), "{answer:?}");
+    assert!(answer[0].contains(" of that in wtbr65ja, at least 95 % is required"), "{answer:?}");
+    assert!(shown.contains("≥ 95 % of wtbr65ja"), "{shown}");
+    let mut run = self::run(&["one", "two"], false);
+    run.started.plan.requirements = vec![required(Reference::Target("one".into()))];
+    let (answer, _, _, export) = told(&run);
+    assert_eq!(export["requirements"][0]["target"], "two", "{export}");
+    assert!(answer[0].contains(" of that on one, at least 95 % is required"), "{answer:?}");
 }

@@ -6,7 +6,7 @@ use analyse::{
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
-    OffsetLog, Operation, RemoteHost, RepeatOutcome, Run, StallEffect, Target, path_text,
+    OffsetLog, Operation, Reference, RemoteHost, RepeatOutcome, Run, StallEffect, Target, path_text,
 };
 use serde::Serialize;
 
@@ -284,6 +284,10 @@ fn requirement_facts(judgement: &Judgement) -> RequirementFacts {
         unit: r.metric.unit().to_owned(),
         bound: word(&r.bound),
         limit: r.limit,
+        relative_to: r.relative_to.as_ref().map(|reference| match reference {
+            Reference::Target(name) => name.clone(),
+            Reference::Run(earlier) => format!("{}:{}", earlier.run, earlier.of),
+        }),
         source: r.source.clone(),
         estimate: judgement.figure.map(|figure| figure.value),
         low: interval.map(|(low, _)| low),

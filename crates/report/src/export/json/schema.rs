@@ -289,6 +289,8 @@ pub struct RequirementFacts {
     pub bound: String,
     /// The limit.
     pub limit: f64,
+    /// What limit and figure are shares of, if they are: a target's name, or `RUN:TARGET`.
+    pub relative_to: Option<String>,
     /// Where the limit is published.
     pub source: String,
     /// The figure; `null` where it was not measured.
