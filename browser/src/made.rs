@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use model::{
-    BlockSizes, Bound, EngineChoice, EngineKind, Figure, Host, Imported, Interval, LaidOut, LatencyRecorder,
-    Layer, LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan, PortableMath,
-    Preparation, Reading, Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Requirement, Rounds, Run,
-    RunFinished, RunOutcome, RunStarted, Source, Step, Stop, Target, TargetKind, Workload, fact,
+    BlockSizes, Bound, EngineChoice, EngineKind, Figure, Host, Imported, Interval, Ladder, LaidOut,
+    LatencyRecorder, Layer, LayerKind, Metric, Mix, Operation, OperationStats, Pace, Pattern, Phase, Plan,
+    PortableMath, Preparation, Reading, Repeat, RepeatFinished, RepeatOutcome, RepeatStarted, Requirement,
+    Rounds, Run, RunFinished, RunOutcome, RunStarted, Rung, Source, Step, Stop, Target, TargetKind, Workload,
+    fact,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -89,6 +90,7 @@ pub fn runs() -> Vec<Run> {
         filesystems(),
         clients(),
         enough(),
+        headroom(),
     ]
 }
 
@@ -227,6 +229,29 @@ pub fn enough() -> Run {
         required("pages", Operation::Read, Metric::Iops, Bound::AtLeast, 1000.0),
         required("copy", Operation::Write, Metric::Bandwidth, Bound::AtLeast, 30e6),
     ];
+    run
+}
+
+/// Three targets, and how much they carry: of a smaller latency each.
+pub fn headroom() -> Run {
+    const LIMITS: [(f64, f64); 5] = [(1.0, 16e6), (2.0, 8e6), (4.0, 4e6), (8.0, 2e6), (16.0, 1e6)];
+    let id = |load: f64| format!("pages-{load}");
+    let steps =
+        LIMITS.map(|(load, _)| step(&id(load), "Random read, 4 KiB, depth 1", transfer(100, true, 4096, 1)));
+    let mut run = Maker::new("headroom", steps.to_vec(), 30, 1).run();
+    let required = |(load, limit): (f64, f64)| Requirement {
+        profile: "headroom".to_owned(),
+        step: id(load),
+        operation: Operation::Read,
+        metric: Metric::LatP99,
+        bound: Bound::AtMost,
+        limit,
+        relative_to: None,
+        source: "Made up: a limit for the gallery, 2026".to_owned(),
+    };
+    run.started.plan.requirements = LIMITS.map(required).to_vec();
+    let rung = |(load, _): (f64, f64)| Rung { step: id(load), load };
+    run.started.plan.ladders = vec![Ladder { unit: "readers".to_owned(), rungs: LIMITS.map(rung).to_vec() }];
     run
 }
 

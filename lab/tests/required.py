@@ -87,11 +87,68 @@ def beside_another(lab):
 def two_verdicts(lab, machine):
     result = required(machine)
     lab.equal("exit code", result.code, 1, result.out + result.err)
-    lab.check("the answer is the disturbed part", "own is missed" in result.out.splitlines()[0], result.out)
+    lab.check("the answer is the disturbed part", "own: missed" in result.out.splitlines()[0], result.out)
     verdicts = machine.sh("lodestone export last --format json")
     verdicts = {r["step"]: r["verdict"] for r in json.loads(verdicts)["requirements"]}
     lab.equal("each part", verdicts, {"alone": "met", "beside": "missed"}, result.out)
 
 
-TESTS = [near_its_limit, beside_another]
+def slower_than_before(lab):
+    """A disk whose commands take 5 % longer than in an earlier run is slower by more than 3 %; the same disk is not."""
+    with lab.machine(virtual=True) as machine:
+        machine.sh(SETUP)
+        machine.sh("echo 2000000 >/sys/bus/pseudo/drivers/scsi_debug/ndelay")
+        profile(machine, STEP.format(id="alone"))
+        machine.sh("lodestone run disk=/dev/sda --suite ./own.toml --rounds 60 --quiet")
+        for delay, verdict, code in ((2_000_000, "met", 0), (2_100_000, "missed", 1)):
+            lab.measured(one_comparison, lab, machine, delay, verdict, code)
+
+
+def one_comparison(lab, machine, delay, verdict, code):
+    machine.sh(f"echo {delay} >/sys/bus/pseudo/drivers/scsi_debug/ndelay")
+    first = machine.sh("lodestone list --json")
+    earlier = json.loads(first)[0]["id"]
+    result = machine.run(f"lodestone run --against {earlier} --rounds auto --budget 120s --margin 3% --quiet --json")
+    told = json.loads(result.out)["requirements"] if result.out else []
+    evidence = f"{told}\n{result.err}"
+    lab.equal(f"{delay / 1e6:g} ms after 2 ms, with a margin of 3 %", [r["verdict"] for r in told], [verdict], evidence)
+    lab.equal(f"{delay / 1e6:g} ms after 2 ms: exit code", result.code, code, evidence)
+    ratio = told[0]["estimate"] if told else 0
+    lab.check(f"{delay / 1e6:g} ms after 2 ms: the ratio is right", abs(ratio * delay / 2e6 - 1) < 0.01, evidence)
+
+
+LADDER = """
+[[step]]
+id = "reads"
+seek = "reads a second"
+rw = "randread"
+bs = "4KiB"
+engine = "psync"
+jobs = 4
+size = "32MiB"
+runtime = "=400ms"
+ramp = "0s"
+sweep.rate_iops = [100, 200, 400, 600, 1000, 1500, 2000, 3000]
+"""
+
+
+def carried(lab):
+    """A disk that does one command at a time, 800 a second, carries 600 reads a second and not 1000."""
+    with lab.machine(virtual=True) as machine:
+        machine.sh(SETUP)
+        machine.sh("echo 1 >/sys/block/sda/device/queue_depth")
+        machine.sh("echo 1250000 >/sys/bus/pseudo/drivers/scsi_debug/ndelay")
+        profile(machine, LADDER, REQUIRE.format(id="reads", limit="20ms"))
+        lab.measured(one_search, lab, machine)
+
+
+def one_search(lab, machine):
+    result = machine.run("lodestone run /dev/sda --suite ./own.toml --budget 180s --quiet --json")
+    found = json.loads(result.out)["headrooms"][0] if result.out else {}
+    evidence = f"{found}\n{result.err}"
+    lab.equal("carried, too much", (found.get("carried"), found.get("too_much")), (600, 1000), evidence)
+    lab.equal("exit code", result.code, 0, evidence)
+
+
+TESTS = [near_its_limit, beside_another, slower_than_before, carried]
 MEASURED = ()

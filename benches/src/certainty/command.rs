@@ -54,6 +54,7 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "makings" => "Made several times",
         "groups" => "Groups of machines",
         "required" => "Requirements",
+        "headroom" => "The highest load",
         "stalls" => "Rare stalls",
         _ => "Interim analysis after every round",
     };

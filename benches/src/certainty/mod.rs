@@ -3,6 +3,7 @@
 pub mod command;
 pub mod equal;
 mod groups;
+mod headroom;
 mod makings;
 pub mod noise;
 pub mod page;

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use analyse::{Judgement, Sample, Standing, judge};
+use analyse::{Judgement, Standing, judge};
 use model::{
     Bound, EarlierFigure, Exposure, Histogram, LatencyRecorder, Metric, Operation, Plan, PortableMath,
     Reference, Requirement, Rounds,
@@ -18,7 +18,7 @@ use super::trials::{share, trials};
 use crate::table::markdown;
 
 /// Nanoseconds of a repeat, and the most of them.
-const REPEAT_NS: u64 = 10_000_000_000;
+pub(super) const REPEAT_NS: u64 = 10_000_000_000;
 const MOST_ROUNDS: u64 = 40;
 /// Operations in a repeat, and the middle of their latencies in nanoseconds.
 const OPERATIONS: usize = 1000;
@@ -35,19 +35,19 @@ const PRECISION_PPM: u32 = 15_000;
 const AT: [f64; 4] = [0.9, 0.97, 1.03, 1.1];
 
 /// Storage whose repeats differ by a factor, and whose operations depend on each other.
-struct Latencies {
+pub(super) struct Latencies {
     storage: Storage,
     rng: Xoshiro256PlusPlus,
 }
 
 impl Latencies {
-    fn new(world: World, seed: u64) -> Self {
+    pub fn new(world: World, seed: u64) -> Self {
         Self { storage: Storage::new(world, &[1.0], seed), rng: Xoshiro256PlusPlus::seed_from_u64(!seed) }
     }
 
-    /// The latencies of one repeat.
-    fn repeat(&mut self) -> Histogram {
-        let slower = 1.0 / self.storage.measure(0);
+    /// The latencies of one repeat, under a load that makes them so many times as long.
+    pub fn repeat(&mut self, times: f64) -> Histogram {
+        let slower = times / self.storage.measure(0);
         let mut draw = || -> f64 { StandardNormal.sample(&mut self.rng) };
         let mut recorder = LatencyRecorder::new();
         let mut deviation = draw();
@@ -72,8 +72,6 @@ struct Run {
     figure: Figure,
     latencies: Latencies,
     now_ns: u64,
-    operations: u64,
-    each: Vec<f64>,
 }
 
 impl Executor for Run {
@@ -87,8 +85,7 @@ impl Executor for Run {
         let seconds = REPEAT_NS as f64 / 1e9;
         let (metric, value, exposure, latencies) = match self.figure {
             Figure::P99 => {
-                let latencies = self.latencies.repeat();
-                self.operations += latencies.count();
+                let latencies = self.latencies.repeat(1.0);
                 let value = latencies.percentile_ns(99.0).unwrap_or(0) as f64;
                 (Metric::LatP99, value, None, Some(latencies))
             }
@@ -100,7 +97,6 @@ impl Executor for Run {
             }
         };
         self.now_ns += REPEAT_NS;
-        self.each.push(value);
         let operation = Operation::Read;
         let figure = WatchedFigure { operation, metric, value, exposure, latencies, is_headline: true };
         let measured = Measured { is_complete: true, figures: vec![figure], ..Measured::default() };
@@ -136,23 +132,22 @@ fn judged(world: World, figure: Figure, limit: f64, seed: u64) -> Judgement {
         Figure::P99 | Figure::Rate => required(figure, limit),
         Figure::Earlier => as_fast_as_earlier(world, limit, seed),
     };
-    let (sample, plan) = measured(world, figure, plan, seed);
-    judge(&plan, &[sample], false).remove(0)
+    let samples = measured(world, figure, &plan, seed).samples();
+    judge(&plan, &samples, false).remove(0)
 }
 
 /// A plan that requires [`OF_EARLIER`] of what an earlier run of the same storage measured, which was slower by a factor.
 fn as_fast_as_earlier(world: World, slower: f64, seed: u64) -> Plan {
     const BEFORE: u64 = 1 << 41;
     let plain = Plan { requirements: Vec::new(), ..required(Figure::Earlier, 1.0) };
-    let (earlier, plain) = measured(world, Figure::Earlier, plain, seed ^ BEFORE);
-    let exposures =
-        earlier.series.exposures.iter().map(|e| Exposure { work: e.work * slower, ..*e }).collect();
+    let earlier = measured(world, Figure::Earlier, &plain, seed ^ BEFORE).headlines().remove(0);
+    let exposures = earlier.exposures.iter().map(|e| Exposure { work: e.work * slower, ..*e }).collect();
     let earlier = EarlierFigure {
         run: "earlier".into(),
         started_unix_ns: 0,
         of: "0".into(),
         target: "0".into(),
-        values: earlier.series.values.iter().map(|(round, value)| (*round, value * slower)).collect(),
+        values: earlier.values.iter().map(|(round, value)| (*round, value * slower)).collect(),
         exposures,
         makings: 1,
     };
@@ -164,15 +159,21 @@ fn as_fast_as_earlier(world: World, slower: f64, seed: u64) -> Plan {
     plan
 }
 
-/// The figure of a run of one step.
-fn measured(world: World, figure: Figure, plan: Plan, seed: u64) -> (Sample, Plan) {
+/// A run of one step, to its end.
+fn measured(world: World, figure: Figure, plan: &Plan, seed: u64) -> Scheduler {
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
     scheduler.at(vec![Lane { target: "0".into(), runs: vec![true], shares: None, may_shorten: true }]);
-    let mut run =
-        Run { figure, latencies: Latencies::new(world, seed), now_ns: 0, operations: 0, each: Vec::new() };
+    let mut run = Run { figure, latencies: Latencies::new(world, seed), now_ns: 0 };
     let Ok(()) = drive(&mut scheduler, &mut run);
-    let series = scheduler.headlines().remove(0);
-    (Sample { series, each: run.each, operations: run.operations }, plan)
+    scheduler
+}
+
+/// A seed that no run has.
+const FAR_SEED: u64 = 1 << 40;
+
+/// The p99 of the long run.
+pub(super) fn truth_of_p99(world: World) -> f64 {
+    truth(world, Figure::P99, FAR_SEED)
 }
 
 /// The figure of the long run.
@@ -181,7 +182,7 @@ fn truth(world: World, figure: Figure, seed: u64) -> f64 {
     match figure {
         Figure::P99 => {
             let mut all = Histogram::default();
-            (0..FOR_TRUTH).for_each(|_| all.merge(&latencies.repeat()));
+            (0..FOR_TRUTH).for_each(|_| all.merge(&latencies.repeat(1.0)));
             all.percentile_ns(99.0).unwrap_or(0) as f64
         }
         Figure::Earlier => 1.0,
@@ -199,7 +200,6 @@ fn percent(share: f64) -> String {
 
 /// Shares of wrong verdicts at each place, of verdicts at the outer two, and of intervals with the truth.
 fn cells(world: World, figure: Figure, n: u64) -> [String; 3] {
-    const FAR_SEED: u64 = 1 << 40;
     let truth = truth(world, figure, FAR_SEED);
     let at = |ratio: f64| {
         let limit = match figure {

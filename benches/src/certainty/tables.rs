@@ -5,6 +5,7 @@ use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
 
 use super::groups::groups_table;
+use super::headroom::headroom_table;
 use super::makings::makings_table;
 use super::noise::{Noise, World};
 use super::recorded::recorded_table;
@@ -33,7 +34,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 12] = [
+pub(super) const TABLES: [&str; 13] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -45,6 +46,7 @@ pub(super) const TABLES: [&str; 12] = [
     "makings",
     "groups",
     "required",
+    "headroom",
     "stalls",
 ];
 
@@ -63,6 +65,8 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "makings" => makings_table(n),
         "groups" => groups_table(n),
         "required" => required_table(n, &NOISES, &SPREADS),
+        // A search takes as long as a dozen verdicts.
+        "headroom" => headroom_table(n.div_ceil(3), &NOISES, &SPREADS[1..]),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),
     };

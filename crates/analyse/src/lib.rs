@@ -18,6 +18,7 @@ mod forecast;
 mod groups;
 mod hours;
 mod kinds;
+mod ladder;
 mod length;
 mod measure;
 mod percentile;
@@ -46,6 +47,7 @@ pub use forecast::{Forecast, forecasts, out_of_reach};
 pub use groups::{GROUP, GroupMean, Groups, groups};
 pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
 pub use kinds::{KindVerdict, StorageKind, StorageTraits, classify_storage};
+pub use ladder::{Headroom, rungs_in_turn};
 pub use length::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
     shortest_for, variance_within,
@@ -80,6 +82,8 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// Whether the storage is good enough, where that is required.
     pub judgements: Vec<Judgement>,
+    /// The highest loads that the targets carry, by target within a ladder.
+    pub headrooms: Vec<Headroom>,
     /// What parts of the storage cost, where targets differ in one.
     pub costs: Vec<Cost>,
     /// What machines that work together show.
@@ -128,8 +132,12 @@ pub fn analyse(run: &Run, baseline: &str, rule: Estimator, units: Units) -> Anal
     let groups = groups(run, &measurements, baseline);
     let clients = clients::clients(run, &measurements, &series);
     let judgements = requirements::judgements(run, &measurements, &counts);
+    let headrooms = ladder::headrooms(run, &judgements);
+    let is_alone = |j: &Judgement| run.started.plan.ladder_of(&j.requirement.step).is_none();
+    let judgements: Vec<Judgement> = judgements.into_iter().filter(is_alone).collect();
     Analysis {
         judgements,
+        headrooms,
         clients,
         groups,
         summaries,

@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Bound, EarlierFigure, Estimate, Exposure, Measurement, Metric, Operation, Plan, PortableMath,
-    ROUNDS_OF_A_PERCENTILE, Reference, Requirement, Run,
+    Bound, EarlierFigure, Estimate, Exposure, Ladder, Measurement, Metric, Operation, Plan, PortableMath,
+    Reference, Requirement, Run,
 };
 
 use crate::compare::{Series, centre};
@@ -101,15 +101,15 @@ fn is_about(requirement: &Requirement, step: &str, operation: Operation, metric:
 /// The share of rounds in which something happens that a verdict need not have seen.
 const SELDOM: f64 = 0.1;
 
-/// The fewest rounds that a verdict rests on: so many that what would turn it has been seen with 95 % confidence if it happens in so large
-/// a share of rounds (a round that has nothing of it has a chance of 1 − share). A rate is turned if a share of rounds of more than
-/// its distance to the limit does no work; a percentile by a smaller one.
-fn fewest_rounds(requirement: &Requirement, headroom: f64) -> u32 {
-    if requirement.metric.percent().is_some() && headroom >= 1.0 {
-        return ROUNDS_OF_A_PERCENTILE;
-    }
-    let share = (1.0 - headroom.min(1.0 / headroom)).clamp(SELDOM, 0.99);
-    (ALPHA.portable_ln() / (1.0 - share).portable_ln()).ceil() as u32
+/// The fewest rounds that a verdict rests on: so many that what would turn it has been seen, with a chance of error of `alpha`, if it happens in
+/// so large a share of rounds (a round that has nothing of it has a chance of 1 − share). A rate is turned if a share of rounds of
+/// more than its distance to the limit does no work; a percentile by a smaller one ([`model::ROUNDS_OF_A_PERCENTILE`] at 5 %).
+fn fewest_rounds(requirement: &Requirement, headroom: f64, alpha: f64) -> u32 {
+    let share = match requirement.metric.percent() {
+        Some(_) if headroom >= 1.0 => SELDOM,
+        _ => (1.0 - headroom.min(1.0 / headroom)).clamp(SELDOM, 0.99),
+    };
+    (alpha.portable_ln() / (1.0 - share).portable_ln()).ceil() as u32
 }
 
 /// True if a plan requires anything of this figure.
@@ -243,25 +243,25 @@ impl<'a> Case<'a> {
 
     /// The further rounds until what would turn the verdict would have been seen, 0 if it would have been; `None` if no number of them is
     /// enough, because the earlier run has too few itself.
-    fn rounds_to_see(&self, headroom: f64) -> Option<u32> {
+    fn rounds_to_see(&self, headroom: f64, alpha: f64) -> Option<u32> {
         let Some(base) = &self.reference else {
-            return Some(fewest_rounds(self.requirement, headroom).saturating_sub(self.rounds()));
+            return Some(fewest_rounds(self.requirement, headroom, alpha).saturating_sub(self.rounds()));
         };
         if let Some(test) = self.test.as_ref().filter(|test| test.is_rate()) {
-            let share = (1.0 - headroom.min(1.0 / headroom)).clamp(f64::EPSILON, 0.99);
+            // Stalls of the other one would only make it slower; to call it slower needs no more than a comparison does.
+            if headroom < 1.0 {
+                return Some(0);
+            }
+            let share = (1.0 - 1.0 / headroom).clamp(f64::EPSILON, 0.99);
             let longest = self.sample.series.longest_stall().max(base.longest_stall());
-            let needed = needed_seconds(longest, share / (1.0 - share), ALPHA);
-            // Stalls of the slower of two would only make it slower.
-            let (seconds, goes_on) = match test.loss() {
-                [own, _] if headroom >= 1.0 => (own.seconds, true),
-                [_, other] => (other.seconds, base.run == 0),
-            };
-            let more = ((needed / seconds - 1.0) * f64::from(self.rounds())).ceil();
-            return if seconds >= needed { Some(0) } else { Some(more as u32).filter(|_| goes_on) };
+            let needed = needed_seconds(longest, share / (1.0 - share), alpha);
+            let seconds = test.loss()[0].seconds;
+            return Some(((needed / seconds - 1.0) * f64::from(self.rounds())).ceil().max(0.0) as u32);
         }
         // The higher of two percentiles has been seen; the lower one may not have been yet.
-        let lacking =
-            |headroom: f64, rounds: u32| fewest_rounds(self.requirement, headroom).saturating_sub(rounds);
+        let lacking = |headroom: f64, rounds: u32| {
+            fewest_rounds(self.requirement, headroom, alpha).saturating_sub(rounds)
+        };
         let of_own = lacking(headroom, self.rounds());
         let of_base = lacking(1.0 / headroom, base.values.len() as u32);
         match base.run {
@@ -270,7 +270,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn judged(&self, is_rejected: bool, family: usize) -> Judgement {
+    /// The verdict, as one of a family with this chance of error.
+    fn judged(&self, is_rejected: bool, family: usize, alpha: f64) -> Judgement {
         let Self { requirement, sample, test, .. } = self;
         let (series, operations, rounds) = (&sample.series, sample.operations, self.rounds());
         let figure = self.figure();
@@ -280,7 +281,7 @@ impl<'a> Case<'a> {
         });
         let lacking = fewest_operations(requirement.metric).filter(|fewest| operations < *fewest);
         let is_tail = requirement.metric.percent().is_some();
-        let to_see = headroom.map_or(Some(0), |headroom| self.rounds_to_see(headroom));
+        let to_see = headroom.map_or(Some(0), |headroom| self.rounds_to_see(headroom, alpha));
         let standing = match headroom {
             _ if !is_rejected || lacking.is_some() || to_see != Some(0) => Standing::Undecided,
             Some(headroom) if headroom >= 1.0 && is_tail && headroom.portable_ln() < sample.unseen() => {
@@ -293,7 +294,7 @@ impl<'a> Case<'a> {
         let for_operations =
             lacking.map(|fewest| (fewest - operations) as f64 / operations as f64 * f64::from(rounds));
         let for_operations = for_operations.filter(|more| more.is_finite()).map(|more| more.ceil() as u32);
-        let for_verdict = test.as_ref().and_then(|test| test.more_rounds(ALPHA / family as f64));
+        let for_verdict = test.as_ref().and_then(|test| test.more_rounds(alpha / family as f64));
         let mut more = vec![to_see];
         more.extend(lacking.map(|_| for_operations));
         more.extend((!is_rejected).then_some(for_verdict));
@@ -318,17 +319,19 @@ impl<'a> Case<'a> {
 /// relative to an earlier run is judged at the end only.
 pub fn judge(plan: &Plan, samples: &[Sample], meanwhile: bool) -> Vec<Judgement> {
     let cases = cases(plan, samples, meanwhile);
-    // Each requirement of a profile on a target is of their family.
-    let mut families: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    // Each requirement of a profile on a target is of their family; a rung of a ladder is one of as many as a search looks at.
+    let mut families: BTreeMap<(&str, &str, Option<&str>), Vec<usize>> = BTreeMap::new();
     for (at, case) in cases.iter().enumerate() {
-        let family = (case.requirement.profile.as_str(), case.sample.series.target.as_str());
-        families.entry(family).or_default().push(at);
+        let Requirement { profile, step, .. } = case.requirement;
+        let rung = plan.ladder_of(step).map(|_| step.as_str());
+        families.entry((profile, &case.sample.series.target, rung)).or_default().push(at);
     }
     let mut judged: Vec<Option<Judgement>> = vec![None; cases.len()];
-    for family in families.values() {
-        let p = |at: &usize| cases[*at].test.as_ref().map_or(1.0, RatioTest::p_different);
+    for ((.., rung), family) in families {
+        let times = rung.and_then(|step| plan.ladder_of(step)).map_or(1, Ladder::most_probes);
+        let p = |at: &usize| cases[*at].test.as_ref().map_or(1.0, RatioTest::p_different) * f64::from(times);
         for (at, is_rejected) in family.iter().zip(holm(&family.iter().map(p).collect::<Vec<_>>())) {
-            judged[*at] = Some(cases[*at].judged(is_rejected, family.len()));
+            judged[*at] = Some(cases[*at].judged(is_rejected, family.len(), ALPHA / f64::from(times)));
         }
     }
     judged.into_iter().flatten().collect()
@@ -382,7 +385,7 @@ pub fn unexposed(plan: &Plan, samples: &[Sample]) -> BTreeSet<Pair> {
             Bound::AtMost => case.requirement.limit,
             Bound::AtLeast => 1.0 / case.requirement.limit,
         };
-        case.rounds_to_see(unchanged).is_some_and(|rounds| rounds > 0)
+        case.rounds_to_see(unchanged, ALPHA).is_some_and(|rounds| rounds > 0)
     };
     earlier
         .filter(lacks)

@@ -54,7 +54,7 @@ pub use measurement::{
 pub use offset_log::{LoggedOffset, OffsetLog};
 pub use operation::{LatencyTotal, Operation, OperationStats};
 pub use path_text::{name_text, path_from_text, path_text};
-pub use plan::{DEFAULT_MARGIN_PPM, Plan, Preparation, Rounds, Step, Stop};
+pub use plan::{DEFAULT_MARGIN_PPM, Ladder, Plan, Preparation, Rounds, Rung, Step, Stop};
 pub use portable::PortableMath;
 pub use requirement::{Bound, EarlierFigure, ROUNDS_OF_A_PERCENTILE, Reference, Requirement};
 pub use run::{Repeat, Run};

@@ -16,6 +16,9 @@ pub struct Plan {
     /// What the storage must reach, if the question is whether it is good enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<Requirement>,
+    /// Steps of which the run seeks the highest load that the storage carries, instead of measuring all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<Ladder>,
     /// How often each step is repeated.
     pub rounds: Rounds,
     /// The steps of a round follow each other in their order, because one prepares what the next finds. Otherwise
@@ -68,6 +71,7 @@ impl Plan {
             suite: suite.to_owned(),
             steps,
             requirements: Vec::new(),
+            ladders: Vec::new(),
             rounds,
             in_order: false,
             until_steady: None,
@@ -88,6 +92,36 @@ impl Plan {
     pub fn step(&self, id: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)
     }
+
+    /// The ladder that a step is a rung of, if it is one.
+    pub fn ladder_of(&self, step: &str) -> Option<&Ladder> {
+        self.ladders.iter().find(|ladder| ladder.rungs.iter().any(|rung| rung.step == step))
+    }
+}
+
+/// Steps that differ in the load that they offer: the storage carries one if it meets what is required of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// What the load is counted in, such as `members of etcd`.
+    pub unit: String,
+    /// The steps, from the lowest load to the highest.
+    pub rungs: Vec<Rung>,
+}
+
+impl Ladder {
+    /// Rungs that a search by halves looks at, at most.
+    pub fn most_probes(&self) -> u32 {
+        self.rungs.len().checked_ilog2().map_or(0, |halvings| halvings + 1)
+    }
+}
+
+/// A step of a [`Ladder`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// Its id.
+    pub step: String,
+    /// Its load, in the unit of the ladder.
+    pub load: f64,
 }
 
 /// How often everything is repeated.

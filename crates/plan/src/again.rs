@@ -66,6 +66,7 @@ pub fn again(
     let plan = Plan {
         rounds,
         requirements: Vec::new(),
+        ladders: Vec::new(),
         makings: 1,
         margin_ppm: overrides.margin_ppm.unwrap_or(earlier.margin_ppm),
         budget_ns: overrides.budget_ns.filter(|_| matches!(rounds, Rounds::Fixed(_))),

@@ -4,6 +4,7 @@ use crate::parse::{Setting, StepSpec, Suite};
 use crate::problem::{Problem, SourceLocation};
 use crate::requirements::RequirementSpec;
 use crate::run_options::DEFAULT_BUDGET_NS;
+use crate::values::names_step;
 
 impl Suite {
     /// Several suites, each with its name and text, as one: all their steps, in the order of the suites; what two of them say alike is
@@ -52,8 +53,8 @@ impl Suite {
                 }
                 if known.is_some() {
                     let own = format!("{}-{}", part.name, step.id);
-                    let of_step = required.iter_mut().filter(|r| r.step == step.id);
-                    of_step.for_each(|r| r.step.clone_from(&own));
+                    let of_step = required.iter_mut().filter(|r| names_step(&r.step, &step.id));
+                    of_step.for_each(|r| r.step = format!("{}-{}", part.name, r.step));
                     step.id = own;
                 }
                 joined.steps.push(step);
@@ -74,7 +75,7 @@ impl StepSpec {
         };
         let swept = |step: &Self| step.sweep.iter().map(|values| said(values)).collect::<Vec<_>>();
         self.id == other.id
-            && (&self.title, &self.label) == (&other.title, &other.label)
+            && (&self.title, &self.label, &self.seek) == (&other.title, &other.label, &other.seek)
             && said(&self.settings) == said(&other.settings)
             && swept(self) == swept(other)
             && self.concurrent.len() == other.concurrent.len()

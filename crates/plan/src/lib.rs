@@ -16,6 +16,7 @@ mod data_need;
 mod draft;
 pub mod fio;
 mod joined;
+mod ladders;
 mod options;
 mod overrides;
 mod parse;

@@ -7,6 +7,7 @@ use model::units::{ExactSize, parse_size};
 use crate::options::option;
 use crate::parse::Setting;
 use crate::problem::SourceLocation;
+use crate::values::names_step;
 
 /// What the user overrides or adds in a run of a suite.
 #[derive(Clone, Debug, Default)]
@@ -75,11 +76,6 @@ impl RunOverrides {
         let is_named = |names: &[String]| names.iter().any(|name| names_step(name, id));
         (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.skip)
     }
-}
-
-/// True if a name given with `--only` or `--skip` stands for this step.
-pub(crate) fn names_step(name: &str, id: &str) -> bool {
-    id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// Options whose values may be a range of sizes or of numbers, and those that may also be a list: a comma has no other

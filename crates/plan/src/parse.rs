@@ -34,6 +34,8 @@ pub struct StepSpec {
     pub settings: Vec<Setting>,
     /// What it sweeps: for each option its values in order.
     pub sweep: Vec<Vec<Setting>>,
+    /// What its loads are counted in, if the run seeks the highest one, and how much of the swept rate is one.
+    pub seek: Option<(String, String)>,
     /// Concurrent workloads; these have neither a sweep nor concurrent workloads of their own.
     pub concurrent: Vec<StepSpec>,
     /// Where it is written.
@@ -119,6 +121,11 @@ impl Suite {
             problems.push(problem.help("write [[step]] with an id and at least rw"));
         }
         (suite, problems)
+    }
+
+    /// True if it says whether storage is good enough for something, and not how much it carries.
+    pub fn is_profile(&self) -> bool {
+        !self.requirements.is_empty() && self.steps.iter().all(|step| step.seek.is_none())
     }
 
     /// The suite with what it does not say taken from `base`: steps by their ids, requirements by their figures, the rest by key.
@@ -254,8 +261,11 @@ fn step(value: &Spanned<DeValue<'_>>, problems: &mut Vec<Problem>) -> Option<Ste
     };
     let sweep = table.get("sweep").map(|value| sweep(value, problems)).unwrap_or_default();
     let concurrent = table.get("concurrent").map(|value| concurrent(value, problems)).unwrap_or_default();
-    let settings = settings(table, &["id", "title", "sweep", "concurrent"], problems);
-    Some(StepSpec { id, title, label: None, settings, sweep, concurrent, location })
+    let seek = text("seek", problems);
+    let each = text("seek_each", problems).unwrap_or_else(|| "1".to_owned());
+    let settings = settings(table, &["id", "title", "sweep", "seek", "seek_each", "concurrent"], problems);
+    let seek = seek.map(|unit| (unit, each));
+    Some(StepSpec { id, title, label: None, settings, sweep, seek, concurrent, location })
 }
 
 /// The concurrent workloads of a step.

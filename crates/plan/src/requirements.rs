@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Problem, SourceLocation, listed, nearest};
 use crate::toml_table::{in_order, scalar, unknown};
-use crate::values::{bytes_per_second, real};
+use crate::values::{bytes_per_second, names_step, real};
 
 const KEYS: [&str; 7] = ["step", "operation", "metric", "at_most", "at_least", "relative_to", "source"];
 
@@ -197,12 +197,16 @@ pub(crate) fn resolve(
     let mut problems = Vec::new();
     let mut found = Vec::new();
     for spec in specs {
-        if let Some(step) = steps.iter().find(|step| step.id == spec.step) {
+        // A name stands for the step with this id, or for all that a sweep made of it.
+        let is_exact = ids.contains(&spec.step);
+        let is_meant = |id: &str| if is_exact { id == spec.step } else { names_step(&spec.step, id) };
+        for step in steps.iter().filter(|step| is_meant(&step.id)) {
             match spec.resolve(step) {
                 Ok(requirement) => found.push(requirement),
                 Err(problem) => problems.push(problem),
             }
-        } else if !ids.contains(&spec.step) {
+        }
+        if !ids.iter().any(|id| is_meant(id)) {
             let known = || ids.iter().map(String::as_str);
             let guess = nearest(&spec.step, known()).map(|id| format!("did you mean `{id}`? "));
             let message =
@@ -220,7 +224,11 @@ pub(crate) fn too_long(plan: &Plan, targets: u32) -> Option<Problem> {
     let is_tail =
         |step: &&Step| plan.requirements.iter().any(|r| r.step == step.id && r.metric.percent().is_some());
     let seconds = |step: &Step| step.shortest_ns.map_or_else(|| step.seconds(), |ns| ns as f64 / 1e9);
-    let round: f64 = plan.steps.iter().filter(is_tail).map(seconds).sum();
+    // Of a ladder a part is measured.
+    let share = |step: &Step| {
+        plan.ladder_of(&step.id).map_or(1.0, |l| f64::from(l.most_probes()) / l.rungs.len() as f64)
+    };
+    let round: f64 = plan.steps.iter().filter(is_tail).map(|step| seconds(step) * share(step)).sum();
     let needed = round * f64::from(ROUNDS_OF_A_PERCENTILE) * f64::from(targets.max(1));
     let budget = budget_ns as f64 / 1e9;
     (needed > budget).then(|| {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use model::{
-    Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet,
+    Again, BlockSizes, BlockSplit, Calls, Capabilities, Data, EngineChoice, EngineKind, FileSet, Ladder,
     MetadataWork, Mix, Modifiers, Pace, Pattern, Plan, Preparation, Rounds, SizeShare, Step, Stop, SyncRule,
     Workload,
 };
@@ -13,8 +13,9 @@ use twox_hash::XxHash3_128;
 
 use crate::check::{self, Contradiction, contradictions};
 use crate::draft::{Draft, RateProcess, Rw};
+use crate::ladders;
 use crate::options::{OPTIONS, option};
-use crate::overrides::{RunOverrides, names_step};
+use crate::overrides::RunOverrides;
 use crate::parse::{Setting, StepSpec, Suite};
 use crate::problem::{Level, Problem, SourceLocation, listed, nearest};
 use crate::requirements;
@@ -22,6 +23,7 @@ use crate::run_options::{
     DEFAULT_BUDGET_NS, DEFAULT_MARGIN_PPM, DEFAULT_PRECISION_PPM, DEFAULT_SETTLE, DEFAULT_TELEMETRY,
 };
 use crate::title::title;
+use crate::values::names_step;
 
 /// Share of a target's budget that laying out its test files may take.
 const LAYOUT_SHARE: f64 = 0.15;
@@ -79,6 +81,7 @@ pub fn resolve(
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut count = 0;
     let mut ids: Vec<String> = Vec::new();
+    let mut ladders: Vec<Ladder> = Vec::new();
     for spec in &suite.steps {
         let spec = &swept(spec, overrides);
         for layers in expand(suite, spec, overrides, &mut problems) {
@@ -104,6 +107,7 @@ pub fn resolve(
                         return Err(vec![too_many_steps()]);
                     }
                     by_id.insert(step.id.clone(), steps.len());
+                    problems.extend(ladders::add_rung(&mut ladders, spec, &layers, &step).err());
                     steps.push(step);
                     settings.push(layers);
                 }
@@ -137,7 +141,8 @@ pub fn resolve(
     }
     let telemetry_period = overrides.telemetry.unwrap_or(DEFAULT_TELEMETRY).period();
     let settle = overrides.settle.unwrap_or(DEFAULT_SETTLE);
-    let plan = Plan { requirements, ..plan(suite, overrides, environment, steps) };
+    let mut plan = Plan { requirements, ladders, ..plan(suite, overrides, environment, steps) };
+    ladders::require_loads(&mut plan)?;
     unique.extend(requirements::too_long(&plan, environment.targets));
     Ok(Resolved { plan, warnings: unique, settings, telemetry_period, settle })
 }
@@ -161,6 +166,7 @@ fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, step
         suite: suite.name.clone(),
         steps,
         requirements: Vec::new(),
+        ladders: Vec::new(),
         rounds,
         in_order: suite.in_order,
         until_steady: suite.until_steady.clone().filter(|id| !overrides.rounds_auto && overrides.wants(id)),

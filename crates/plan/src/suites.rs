@@ -29,6 +29,7 @@ pub static BUILTIN_SUITES: &[BuiltinSuite] = suites![
     "depth",
     "files",
     "mixed",
+    "headroom",
     "sysbench",
     "dd",
     "hdparm",

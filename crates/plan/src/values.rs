@@ -48,6 +48,11 @@ pub(crate) fn number<T: FromStr + PartialOrd + Display + Copy>(
 }
 
 /// A real number above `low` and at most `high`.
+/// True if a name given with `--only` or `--skip` stands for this step.
+pub(crate) fn names_step(name: &str, id: &str) -> bool {
+    id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 pub(crate) fn real(text: &str, low: f64, high: f64) -> Result<f64, String> {
     let value: f64 = text.trim().parse().map_err(|_| format!("`{text}` is not a number"))?;
     if value > low && value <= high {

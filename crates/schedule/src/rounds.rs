@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use analyse::{Aims, Series, forecasts, settled, settled_requirements, steady_state, unexposed};
+use analyse::{
+    Aims, Series, forecasts, rungs_in_turn, settled, settled_requirements, steady_state, unexposed,
+};
 use model::{Reference, Requirement, Rounds, Severity};
 use rand::seq::SliceRandom;
 
@@ -67,15 +69,23 @@ impl Scheduler {
     /// rounds `auto`, is not settled yet.
     fn pairs(&self, round: u32) -> Vec<(usize, usize)> {
         let settled = self.settled();
+        let samples = match self.plan.ladders.is_empty() {
+            true => Vec::new(),
+            false => self.evidence.samples(&self.plan),
+        };
         let mut pairs = Vec::new();
         for (j, lane) in self.lanes.iter().enumerate().filter(|(j, _)| !self.given_up[*j]) {
+            let in_turn = rungs_in_turn(&self.plan, &samples, &lane.target);
             let steps = self.plan.steps.iter().zip(&lane.runs).enumerate();
             let wanted = steps.filter(|(i, (step, runs))| {
                 let is_done = round > 0 && step.workload.modifiers.once;
                 **runs
                     && !is_done
                     && !self.given_up_steps.contains(i)
-                    && !settled.contains(&(step.id.clone(), lane.target.clone()))
+                    && match self.plan.ladder_of(&step.id) {
+                        Some(_) => in_turn.contains(&step.id),
+                        None => !settled.contains(&(step.id.clone(), lane.target.clone())),
+                    }
             });
             pairs.extend(wanted.map(|(i, _)| (i, j)));
         }

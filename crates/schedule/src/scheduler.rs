@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use analyse::Series;
+use analyse::{Sample, Series};
 use model::units::ShortDuration;
 use model::{Event, FailureKind, Note, Plan, Rounds, RunOutcome, SetAside, SetAsideReason, Severity};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -264,6 +264,11 @@ impl Scheduler {
     /// The headline figures that count, as a result compares them.
     pub fn headlines(&self) -> Vec<Series> {
         self.evidence.series().into_iter().filter(|series| series.is_headline).collect()
+    }
+
+    /// The figures that the plan requires something of.
+    pub fn samples(&self) -> Vec<Sample> {
+        self.evidence.samples(&self.plan)
     }
 
     /// How the run has ended.

@@ -38,7 +38,13 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
             ShortDuration(budget_ns)
         ),
     });
-    for r in &plan.requirements {
+    for ladder in &plan.ladders {
+        let loads: Vec<String> = ladder.rungs.iter().map(|rung| rung.load.to_string()).collect();
+        text.push_str(&format!("seeks how many {} are carried: {}\n", ladder.unit, loads.join(", ")));
+    }
+    // Of a ladder, what is required of the lowest load stands for all.
+    let stands = |r: &&model::Requirement| plan.ladder_of(&r.step).is_none_or(|l| l.rungs[0].step == r.step);
+    for r in plan.requirements.iter().filter(stands) {
         let limit = match (&r.relative_to, r.metric.unit()) {
             (Some(Reference::Target(name)), _) => format!("{:.4} of that on {name}", r.limit),
             (Some(Reference::Run(earlier)), _) => format!("{:.4} of that in run {}", r.limit, earlier.run),

@@ -91,8 +91,12 @@ impl SuiteSource {
             let source = Self::named(OsStr::new(name))?;
             let Form::Toml(own) = &source.form else { unreachable!("a suite is TOML") };
             let (suite, problems) = Suite::parse(own, &source.text);
-            if problems.is_empty() && suite.requirements.is_empty() {
-                let message = format!("--require {name}: it requires nothing, because it has no [[require]]");
+            if problems.is_empty() && !suite.is_profile() {
+                let why = match suite.requirements.is_empty() {
+                    true => "it requires nothing, because it has no [[require]]",
+                    false => "it seeks the highest load; name it with --suite",
+                };
+                let message = format!("--require {name}: {why}");
                 return Err(Failure::usage(format!("{message}; `lodestone profiles` lists the profiles")));
             }
         }

@@ -35,10 +35,10 @@ pub fn profiles(args: &ProfilesArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The built-in suites, with requirements or without.
-fn parsed(with_requirements: bool) -> Vec<Suite> {
+/// The built-in suites: those that are profiles, or the others.
+fn parsed(are_profiles: bool) -> Vec<Suite> {
     let all = BUILTIN_SUITES.iter().map(|suite| Suite::parse(suite.name, suite.toml).0);
-    all.filter(|suite| suite.requirements.is_empty() != with_requirements).collect()
+    all.filter(|suite| suite.is_profile() == are_profiles).collect()
 }
 
 fn listed_profiles() -> String {

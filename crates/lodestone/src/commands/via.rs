@@ -33,6 +33,11 @@ impl Via {
         best: EngineKind,
     ) -> Result<Self, Failure> {
         let ViaProgram::Fio = via;
+        if !plan.ladders.is_empty() {
+            return Err(Failure::usage(
+                "--via fio: the suite seeks the highest load, which takes the latencies that Lodestone's own engines tell",
+            ));
+        }
         let install = TOOLS.iter().find(|tool| tool.word == "fio").map_or("", |tool| tool.install);
         let program = host::programs::find_by_path(roots, "fio")
             .ok_or_else(|| Failure::usage(format!("--via fio: fio is not installed; {install}")))?;

@@ -63,7 +63,7 @@ fn profiles_are_listed_and_what_requires_nothing_is_refused() {
     let suites = bench.ok(&["suites"]);
     for suite in plan::BUILTIN_SUITES {
         let is_listed = |text: &str| text.lines().any(|line| line.split(' ').next() == Some(suite.name));
-        let is_profile = suite.toml.contains("[[require]]");
+        let is_profile = plan::Suite::parse(suite.name, suite.toml).0.is_profile();
         assert_eq!((is_listed(&listed), is_listed(&suites)), (is_profile, !is_profile), "{}", suite.name);
         if is_profile {
             assert_eq!(bench.ok(&["profiles", "show", suite.name]), suite.toml);
@@ -114,4 +114,21 @@ fn a_run_measures_again_what_an_earlier_one_measured_and_is_judged_by_it() {
     assert!(refused(&["--only", "writes"]).contains("there is no step `writes`"));
     assert!(refused(&["--suite", "ioping"]).contains("none of its steps is among those to be measured"));
     assert!(bench.run(&["run", "--against", "nothing"]).status.code() == Some(2));
+}
+
+#[test]
+fn the_highest_load_is_sought_among_those_of_a_suite() {
+    let bench = Bench::new();
+    let suite = bench.path("own.toml");
+    let step = STEP.replace("id = ", "seek = \"reads\"\nsweep.rate_iops = [200, 1000000000]\nid = ");
+    std::fs::write(&suite, format!("{step}{}", requirement("lat_p99", "at_most = \"1000s\""))).unwrap();
+    let (disk, suite) = (format!("disk={}", bench.disk().display()), suite.display().to_string());
+    let run = ["run", disk.as_str(), "--suite", suite.as_str(), "--budget", "20s", "--quiet", "--no-report"];
+    let json = bench.ok(&[&run[..], &["--json"]].concat());
+    let run: Value = serde_json::from_str(&json).unwrap();
+    let found = &run["headrooms"][0];
+    assert_eq!((&found["unit"], &found["target"]), (&"reads".into(), &"disk".into()), "{found}");
+    assert_eq!((&found["too_much"], &found["highest"]), (&1e9.into(), &1e9.into()), "{found}");
+    assert_eq!(run["requirements"].as_array().unwrap().len(), 0, "no verdict of the storage: {run}");
+    assert!(bench.ok(&["show", "last"]).starts_with("disk carries "));
 }

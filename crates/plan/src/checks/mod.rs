@@ -253,6 +253,7 @@ impl Part {
             label: None,
             settings,
             sweep: Vec::new(),
+            seek: None,
             concurrent: Vec::new(),
             location: SourceLocation::Nowhere,
         })

@@ -186,6 +186,7 @@ fn steps(jobs: Vec<Job>, target_bytes: Option<u64>, problems: &mut Vec<Problem>)
                 label: Some(job.name.replace(['{', '}'], "")),
                 settings: settings::settings(job, group, &mut sets, target_bytes, problems),
                 sweep: Vec::new(),
+                seek: None,
                 concurrent: Vec::new(),
                 location: SourceLocation::Suite(job.span.clone()),
             })

@@ -136,7 +136,9 @@ fn every_limit_that_comes_with_the_program_can_be_looked_up() {
     for suite in BUILTIN_SUITES {
         let plan = of_builtin(suite);
         profiles += u32::from(!plan.requirements.is_empty());
-        for required in &plan.requirements {
+        let is_offered =
+            |r: &&model::Requirement| plan.ladder_of(&r.step).is_some() && r.metric == Metric::Iops;
+        for required in plan.requirements.iter().filter(|r| !is_offered(r)) {
             assert!(is_citation(&required.source), "{}: {}", suite.name, required.source);
         }
         let is_required = |id: &str| plan.requirements.iter().any(|r| r.step == id);
@@ -151,4 +153,45 @@ fn every_limit_that_comes_with_the_program_can_be_looked_up() {
 
 fn of_builtin(suite: &BuiltinSuite) -> Plan {
     resolved(&Suite::parse(suite.name, suite.toml).0).unwrap()
+}
+
+const LADDER: &str = "[[step]]\nid = \"log\"\nseek = \"logs\"\nseek_each = \"50\"\nrw = \"write\"\nfdatasync = 1\n\
+                      sweep.rate_iops = [50, 100, 400]\n";
+
+#[test]
+fn a_step_that_seeks_is_a_ladder_and_each_load_must_be_worked_off() {
+    let plan = of(&format!("{LADDER}{}", requirement("step = \"log\"")));
+    let ladder = &plan.ladders[0];
+    let rungs: Vec<(&str, f64)> = ladder.rungs.iter().map(|rung| (rung.step.as_str(), rung.load)).collect();
+    assert_eq!(
+        (ladder.unit.as_str(), rungs),
+        ("logs", vec![("log-50", 1.0), ("log-100", 2.0), ("log-400", 8.0)])
+    );
+    assert_eq!(ladder.most_probes(), 2);
+    let limits: Vec<(&str, f64)> = plan
+        .requirements
+        .iter()
+        .filter(|r| r.metric == Metric::Iops)
+        .map(|r| (r.step.as_str(), r.limit))
+        .collect();
+    assert_eq!(limits, [("log-50", 47.5), ("log-100", 95.0), ("log-400", 380.0)]);
+    assert_eq!(plan.requirements.len(), 6);
+}
+
+#[test]
+fn what_cannot_be_sought_is_told() {
+    let required = requirement("step = \"log\"");
+    let problem = |toml: &str, rounds: Option<u32>| {
+        let (suite, mut problems) = Suite::parse("own", toml);
+        let environment = machine(8 << 30, &[EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync]);
+        let overrides = RunOverrides { rounds, ..RunOverrides::default() };
+        problems.extend(resolve(&suite, &overrides, &environment).err().unwrap_or_default());
+        problems.iter().map(|p| p.message.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let depth = LADDER.replace("sweep.rate_iops", "sweep.iodepth");
+    assert!(problem(&format!("{depth}{required}"), None).contains("does not sweep one"));
+    let falling = LADDER.replace("100, 400", "40");
+    assert!(problem(&format!("{falling}{required}"), None).contains("do not rise with `log-40`"));
+    assert!(problem(LADDER, None).contains("nothing is required of step `log-50`"));
+    assert!(problem(&format!("{LADDER}{required}"), Some(3)).contains("leave out --rounds"));
 }

@@ -5,6 +5,7 @@ pub(crate) mod clients;
 pub(crate) mod costs;
 pub(crate) mod decided;
 pub(crate) mod groups;
+pub(crate) mod headroom;
 mod labels;
 pub(crate) mod requirements;
 pub(crate) mod table;
@@ -23,6 +24,7 @@ use costs::Costs;
 pub(crate) use decided::in_time;
 use decided::pairs;
 use groups::group_sentences;
+use headroom::headroom_sentences;
 use labels::by_labels;
 use requirements::requirement_sentences;
 
@@ -33,8 +35,10 @@ const TOLD: usize = 3;
 
 /// The answer of a run, in sentences.
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
-    if !analysed.analysis.judgements.is_empty() {
-        return requirement_sentences(analysed);
+    let mut required = requirement_sentences(analysed);
+    required.extend(headroom_sentences(analysed));
+    if !required.is_empty() {
+        return required;
     }
     let mut sentences = scores(analysed);
     sentences.extend(position_sentences(analysed));

@@ -12,7 +12,8 @@ use crate::words::{listed, short, step_words};
 /// The profiles of a run, in the order in which they were asked for.
 fn profiles<'a>(analysed: &AnalysedRun<'a>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for requirement in &analysed.run.started.plan.requirements {
+    let plan = &analysed.run.started.plan;
+    for requirement in plan.requirements.iter().filter(|r| plan.ladder_of(&r.step).is_none()) {
         if !names.contains(&requirement.profile.as_str()) {
             names.push(&requirement.profile);
         }

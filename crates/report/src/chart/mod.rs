@@ -12,6 +12,7 @@ mod cdf;
 mod clients;
 mod costs;
 mod frame;
+mod headroom;
 mod heat;
 mod history;
 mod labels;
@@ -83,6 +84,7 @@ pub struct ChartKind {
 /// All kinds, in the order of the page.
 pub static CHARTS: &[ChartKind] = &[
     requirements::KIND,
+    headroom::KIND,
     labels::KIND,
     costs::KIND,
     clients::KIND,
@@ -129,9 +131,10 @@ pub fn charts_at(analysed: &AnalysedRun<'_>, width: f64) -> Vec<Chart> {
     CHARTS.iter().flat_map(|kind| drawn(kind.name, (kind.draw)(analysed), width)).collect()
 }
 
-/// The charts of what was required of the storage.
+/// The charts of what was required of the storage, and of how much it carries.
 pub(crate) fn requirement_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
-    drawn(requirements::KIND.name, (requirements::KIND.draw)(analysed), WIDE)
+    let of = |kind: &ChartKind| drawn(kind.name, (kind.draw)(analysed), WIDE);
+    [requirements::KIND, headroom::KIND].iter().flat_map(of).collect()
 }
 
 /// Sketches of one kind, drawn at `width` and at the narrow width.

@@ -21,23 +21,33 @@ pub(super) const KIND: ChartKind = ChartKind {
 const ROW: f64 = 34.0;
 const NAME: f64 = 16.0;
 /// Pixels below the rows.
-const BELOW: f64 = 40.0;
+pub(super) const BELOW: f64 = 40.0;
 /// The axis shows at least this many times the limit on both sides of it.
 const LEAST: f64 = 2.0;
 const CAPTION: &str = "The line is the limit; to the right of it, a figure is so many times better than required, to the left worse. The dot \
     is the figure, and the thin line its 95 % interval: the requirement is decided where that does not cross the limit.";
 
 /// Rows in one chart.
-const ROWS: usize = 24;
+pub(super) const ROWS: usize = 24;
 
-/// One requirement on one target.
+/// A bar with its interval and its words, such as one requirement on one target.
 #[derive(Clone)]
-struct Row {
-    name: String,
-    target: usize,
-    headroom: Option<Estimate>,
-    verdict: String,
-    figure: String,
+pub(super) struct Row {
+    pub name: String,
+    pub target: usize,
+    pub bar: Option<Estimate>,
+    pub verdict: String,
+    pub figure: String,
+}
+
+/// What bars are drawn along: a logarithmic scale, and the value that they begin at, if that is not the end of it.
+pub(super) struct Ruler<'a> {
+    pub ends: (f64, f64),
+    pub origin: Option<f64>,
+    pub words: &'a str,
+    /// The class of the bars.
+    pub class: &'static str,
+    pub show: &'a dyn Fn(f64) -> String,
 }
 
 fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
@@ -48,7 +58,7 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     let rows: Vec<Row> = judgements.iter().map(|j| row(p, j, &named(&j.requirement.profile))).collect();
     let of_row =
         |h: Estimate| [h.value, h.interval.map_or(h.value, |i| i.0), h.interval.map_or(h.value, |i| i.1)];
-    let ends: Vec<f64> = rows.iter().filter_map(|row| row.headroom).flat_map(of_row).collect();
+    let ends: Vec<f64> = rows.iter().filter_map(|row| row.bar).flat_map(of_row).collect();
     let least = ends.iter().copied().fold(1.0 / LEAST, f64::min) / 1.1;
     let most = ends.iter().copied().fold(LEAST, f64::max) * 1.1;
     let targets: Vec<String> = p.run.started.targets.iter().map(|target| target.name.clone()).collect();
@@ -59,7 +69,10 @@ fn draw(p: &AnalysedRun<'_>) -> Vec<Sketch> {
             let top = key(svg, &targets);
             let height = rows.len() as f64 * row_height(svg) + BELOW;
             let area = Area { x: 0.0, y: top, width: svg.width, height };
-            draw_rows(svg, &rows, (least, most), area);
+            let words = "times as good as required";
+            let ruler =
+                Ruler { ends: (least, most), origin: Some(1.0), words, class: "spread", show: &times };
+            draw_rows(svg, &rows, &ruler, area);
             svg.height = top + height;
         })
     };
@@ -85,13 +98,13 @@ fn row(p: &AnalysedRun<'_>, judgement: &Judgement, profile: &str) -> Row {
     Row {
         name: format!("{profile}{}: {} {limit}", requirement.step, figure_of(requirement)),
         target: p.run.started.targets.iter().position(|t| t.name == judgement.target).unwrap_or(0),
-        headroom,
+        bar: headroom,
         verdict: judgement.standing.name().to_owned(),
         figure: figure.unwrap_or_else(|| "not measured".to_owned()),
     }
 }
 
-fn row_height(svg: &Svg) -> f64 {
+pub(super) fn row_height(svg: &Svg) -> f64 {
     if svg.is_wide() { ROW } else { ROW + NAME }
 }
 
@@ -102,18 +115,19 @@ fn times(factor: f64) -> String {
     format!("{short} ×")
 }
 
-fn draw_rows(svg: &mut Svg, rows: &[Row], ends: (f64, f64), area: Area) {
+/// Draws rows of bars.
+pub(super) fn draw_rows(svg: &mut Svg, rows: &[Row], ruler: &Ruler<'_>, area: Area) {
     let wide = svg.is_wide();
     let names = rows.iter().map(|row| label_width(&row.name)).fold(0.0, f64::max);
     let words = rows.iter().map(|row| label_width(if wide { &row.figure } else { &row.verdict }));
     let right = words.fold(0.0, f64::max) + 14.0;
     let left = if wide { (names + 12.0).clamp(44.0, (area.width - right - 220.0).max(44.0)) } else { 12.0 };
     let plot = area.inner(left, 0.0, right, BELOW);
-    let x = Scale::log(ends, (plot.x, plot.right()));
-    let words = "times as good as required";
-    let axis = Axis { scale: x, ticks: x.ticks(if wide { 5 } else { 3 }), words, show: &times };
-    x_axis(svg, &plot, &axis);
-    svg.line((x.at(1.0), plot.y), (x.at(1.0), plot.bottom()), &Mark::new("limit"));
+    let x = Scale::log(ruler.ends, (plot.x, plot.right()));
+    let ticks = x.ticks(if wide { 5 } else { 3 });
+    x_axis(svg, &plot, &Axis { scale: x, ticks, words: ruler.words, show: ruler.show });
+    let begin = ruler.origin.map_or(plot.x, |origin| x.at(origin));
+    svg.line((begin, plot.y), (begin, plot.bottom()), &Mark::new("limit"));
     for (i, row) in rows.iter().enumerate() {
         let y = plot.y + (i + 1) as f64 * row_height(svg) - ROW / 2.0;
         // The rows of a requirement have its name once.
@@ -123,13 +137,13 @@ fn draw_rows(svg: &mut Svg, rows: &[Row], ends: (f64, f64), area: Area) {
         } else if is_new {
             svg.text(area.x, y - 13.0, Anchor::Start, "label", &fit(&row.name, area.width));
         }
-        if let Some(headroom) = row.headroom {
-            svg.line((x.at(1.0), y), (x.at(headroom.value), y), &Mark::of("spread", row.target));
-            if let Some((low, high)) = headroom.interval {
+        if let Some(bar) = row.bar {
+            svg.line((begin, y), (x.at(bar.value), y), &Mark::of(ruler.class, row.target));
+            if let Some((low, high)) = bar.interval {
                 svg.line((x.at(low), y), (x.at(high), y), &Mark::of("whisker", row.target));
             }
             let tip = format!("{}: {}, {}", row.name, row.figure, row.verdict);
-            svg.dot((x.at(headroom.value), y), 5.0, &Mark::of("dot", row.target).tip(tip));
+            svg.dot((x.at(bar.value), y), 5.0, &Mark::of("dot", row.target).tip(tip));
         }
         let at = plot.right() + 10.0;
         if wide {

@@ -10,6 +10,7 @@ use crate::answer::answers;
 use crate::answer::clients::client_sections;
 use crate::answer::costs::Costs;
 use crate::answer::groups::groups_table;
+use crate::answer::headroom::headroom_section;
 use crate::answer::requirements::requirement_sections;
 use crate::answer::table::answer_sections;
 use crate::document::imported;
@@ -26,6 +27,7 @@ use crate::view::{AnalysedRun, RunView, when};
 pub fn run_document(run: &Run, analysis: &Analysis, view: &RunView) -> Document {
     let analysed = AnalysedRun::new(run, analysis, view);
     let mut sections = requirement_sections(&analysed);
+    sections.extend(headroom_section(&analysed));
     sections.extend(figure_sections(&analysed));
     if view.details {
         let facts = if run.is_imported() {

@@ -201,6 +201,7 @@ impl Anonymiser {
             suite,
             steps,
             requirements,
+            ladders,
             rounds: _,
             in_order: _,
             until_steady: _,
@@ -212,6 +213,7 @@ impl Anonymiser {
         } = plan;
         *suite = self.freed(suite);
         steps.iter_mut().for_each(|step| self.step(step));
+        ladders.iter_mut().for_each(|ladder| ladder.unit = self.freed(&ladder.unit));
         requirements.iter_mut().for_each(|requirement| self.requirement(requirement));
     }
 

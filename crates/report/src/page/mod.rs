@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{Candidate, Inventory, Severity, Target};
 
 use crate::answer::answers;
+use crate::answer::headroom::headroom_section;
 use crate::answer::requirements::requirement_sections;
 use crate::chart::{Chart, charts, history, requirement_charts, style};
 use crate::document::pairs::AllPairs;
@@ -154,7 +155,7 @@ pub fn page_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
     let best = ALL_FIGURES.into_iter().filter(has).find(is_best);
     all.retain(|chart| !ALL_FIGURES.contains(&chart.kind) || Some(chart.kind) == best);
     // It is above the figures.
-    all.retain(|chart| chart.kind != "requirements");
+    all.retain(|chart| !["requirements", "headroom"].contains(&chart.kind));
     all
 }
 
@@ -189,7 +190,8 @@ fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
 
 /// What was required, with its picture.
 fn good_enough(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
-    let tables = requirement_sections(analysed);
+    let mut tables = requirement_sections(analysed);
+    tables.extend(headroom_section(analysed));
     html! {
         @if !tables.is_empty() {
             (heading(level, "Good enough?"))

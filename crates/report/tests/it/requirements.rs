@@ -1,7 +1,7 @@
 //! Requirements: the answer, the tables, JUnit XML and JSON.
 
 use analyse::{Estimator, Standing, analyse};
-use model::{Bound, EarlierFigure, Metric, Operation, Reference, Requirement, Run, Units};
+use model::{Bound, EarlierFigure, Ladder, Metric, Operation, Reference, Requirement, Run, Rung, Units};
 use report::{AnalysedRun, TextStyle, json, junit, run_document, text};
 
 use crate::answers::view;
@@ -164,4 +164,47 @@ fn a_limit_may_be_a_share_of_another_target_or_of_an_earlier_run() {
     let (answer, _, _, export) = told(&run);
     assert_eq!(export["requirements"][0]["target"], "two", "{export}");
     assert!(answer[0].contains(" of that on one, at least 95 % is required"), "{answer:?}");
+}
+
+#[test]
+fn what_storage_carries_is_told_with_what_is_too_much() {
+    let mut run = run(&["one"], false);
+    let last = run.repeats.iter().filter(|repeat| repeat.started.round < 10).cloned().collect::<Vec<_>>();
+    run.repeats.extend(last.into_iter().map(|mut repeat| {
+        repeat.started.round += 28;
+        repeat
+    }));
+    let rung = |step: &str, load: f64| Rung { step: step.into(), load };
+    let rungs = vec![rung("durable", 1.0), rung("read", 2.5), rung("untried", 4.0)];
+    run.started.plan.ladders = vec![Ladder { unit: "readers".into(), rungs }];
+    let (answer, shown, _, export) = {
+        let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+        assert_eq!(analysis.judgements, [], "none but those of the ladder");
+        let view = view(false);
+        let document = run_document(&run, &analysis, &view);
+        let export =
+            serde_json::to_value(json::run_export(&AnalysedRun::new(&run, &analysis, &view))).unwrap();
+        (
+            document.answer.clone(),
+            text(&document, TextStyle { width: 110, color: false }).to_string(),
+            (),
+            export,
+        )
+    };
+    assert_eq!(answer, ["one carries at least 2.5 readers."]);
+    let facts = &export["headrooms"][0];
+    assert_eq!((&facts["carried"], &facts["too_much"]), (&2.5.into(), &serde_json::Value::Null), "{facts}");
+    assert_eq!(facts["tried"].as_array().unwrap().len(), 2, "{facts}");
+    assert!(shown.contains("How much it carries") && shown.contains("  readers  "), "{shown}");
+
+    let told = |run: &Run| {
+        let analysis = analyse(run, "one", Estimator::Mean, Units::Decimal);
+        run_document(run, &analysis, &view(false)).answer
+    };
+    run.started.plan.requirements[1].limit = 1.0;
+    assert_eq!(told(&run), ["one carries 1 readers (2.5 are too many)."]);
+    run.started.plan.requirements[0].limit = 1e9;
+    assert_eq!(told(&run), ["one carries no readers."]);
+    run.repeats.retain(|repeat| repeat.started.round < 1);
+    assert_eq!(told(&run), ["How many readers one carries could not be decided in the time."]);
 }

@@ -1,8 +1,8 @@
 //! From runs and analyses to the types of the export format.
 
 use analyse::{
-    ClientShare, Clients, Cost, Curve, Difference, HourFigure, HoursVerdict, Judgement, Knee,
-    RepeatDiagnostics, Shares, Starts, Summary, TargetByHour, differences, headline,
+    ClientShare, Clients, Cost, Curve, Difference, Headroom, HourFigure, HoursVerdict, Judgement, Knee,
+    RepeatDiagnostics, Shares, Standing, Starts, Summary, TargetByHour, differences, headline,
 };
 use model::{
     Comparison, Estimate, Evidence, Figure, Finding, Host, Imported, Layer, LoggedOffset, Measurement,
@@ -45,6 +45,7 @@ pub fn run_export(analysed: &AnalysedRun<'_>) -> RunExport {
             })
             .collect(),
         requirements: analysis.judgements.iter().map(requirement_facts).collect(),
+        headrooms: analysis.headrooms.iter().map(headroom_facts).collect(),
         comparisons: analysis.comparisons.iter().map(comparison_facts).collect(),
         summaries: analysis.summaries.iter().map(summary_facts).collect(),
         costs: analysis.costs.iter().map(cost_facts).collect(),
@@ -269,6 +270,22 @@ fn cost_facts(cost: &Cost) -> CostFacts {
         plain: cost.plain.clone(),
         on: cost.on.clone(),
         comparisons: cost.comparisons.iter().map(comparison_facts).collect(),
+    }
+}
+
+fn headroom_facts(headroom: &Headroom) -> HeadroomFacts {
+    let tried = |(load, judgements): &(f64, Vec<Judgement>)| TriedFacts {
+        load: *load,
+        verdict: Standing::of_all(judgements.iter().map(|j| j.standing)).name().to_owned(),
+        requirements: judgements.iter().map(requirement_facts).collect(),
+    };
+    HeadroomFacts {
+        unit: headroom.unit.clone(),
+        target: headroom.target.clone(),
+        carried: headroom.carried,
+        too_much: headroom.too_much,
+        highest: headroom.highest,
+        tried: headroom.tried.iter().map(tried).collect(),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct RunExport {
     pub measurements: Vec<MeasurementFacts>,
     /// What was required of the storage, on every target; empty where nothing was.
     pub requirements: Vec<RequirementFacts>,
+    /// How much the targets carry, where that was sought.
+    pub headrooms: Vec<HeadroomFacts>,
     /// Every target against the baseline.
     pub comparisons: Vec<ComparisonFacts>,
     /// One figure per target over all steps.
@@ -268,6 +270,34 @@ pub struct MeasurementFacts {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval; `null` where there is none.
     pub high: Option<f64>,
+}
+
+/// The highest load that a target carries.
+#[derive(Serialize, JsonSchema)]
+pub struct HeadroomFacts {
+    /// What the load is counted in.
+    pub unit: String,
+    /// The target's name.
+    pub target: String,
+    /// The highest load that it carries with what is required; `null` if it carries none of those that were tried.
+    pub carried: Option<f64>,
+    /// The lowest load that is too much for it; `null` if none was.
+    pub too_much: Option<f64>,
+    /// The highest load that could have been tried.
+    pub highest: f64,
+    /// The loads that were tried, from the lowest to the highest.
+    pub tried: Vec<TriedFacts>,
+}
+
+/// A load that was tried.
+#[derive(Serialize, JsonSchema)]
+pub struct TriedFacts {
+    /// The load.
+    pub load: f64,
+    /// `met`, `missed` or `undecided`.
+    pub verdict: String,
+    /// What was required of it.
+    pub requirements: Vec<RequirementFacts>,
 }
 
 /// A requirement on a target, with its verdict.
