@@ -238,7 +238,7 @@ pub fn headroom() -> Run {
     let id = |load: f64| format!("pages-{load}");
     let steps =
         LIMITS.map(|(load, _)| step(&id(load), "Random read, 4 KiB, depth 1", transfer(100, true, 4096, 1)));
-    let mut run = Maker::new("headroom", steps.to_vec(), 30, 1).run();
+    let mut run = Maker::new("headroom", steps.to_vec(), 44, 1).run();
     let required = |(load, limit): (f64, f64)| Requirement {
         profile: "headroom".to_owned(),
         step: id(load),

@@ -119,7 +119,11 @@ fn times(factor: f64) -> String {
 pub(super) fn draw_rows(svg: &mut Svg, rows: &[Row], ruler: &Ruler<'_>, area: Area) {
     let wide = svg.is_wide();
     let names = rows.iter().map(|row| label_width(&row.name)).fold(0.0, f64::max);
-    let words = rows.iter().map(|row| label_width(if wide { &row.figure } else { &row.verdict }));
+    let width = |row: &Row| {
+        let figure = if wide { label_width(&row.figure) } else { 0.0 };
+        figure.max(label_width(&row.verdict))
+    };
+    let words = rows.iter().map(width);
     let right = words.fold(0.0, f64::max) + 14.0;
     let left = if wide { (names + 12.0).clamp(44.0, (area.width - right - 220.0).max(44.0)) } else { 12.0 };
     let plot = area.inner(left, 0.0, right, BELOW);
