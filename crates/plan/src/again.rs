@@ -24,8 +24,7 @@ pub fn again(
     let sweeps = overrides.sweeps.iter().flatten();
     let changed = overrides.settings.iter().chain(sweeps).map(|setting| {
         let message = format!("{} would change the steps of the earlier run", setting.key);
-        error(setting.location.clone(), message)
-            .help("leave it out, or name a suite whose steps are the same")
+        error(setting.location.clone(), message).help("leave it out, or name a suite with the same steps")
     });
     let mut problems: Vec<Problem> = changed.collect();
     problems.extend(overrides.scale.map(|_| {

@@ -28,7 +28,7 @@ pub(crate) fn add_rung(
         _ => None,
     };
     let key = key.ok_or_else(|| {
-        wrong(format!("step `{}` seeks the highest load, but does not sweep one", spec.id))
+        wrong(format!("step `{}` seeks the highest load but sweeps no rate", spec.id))
             .help("write sweep.rate_iops = [100, 200, 400] or sweep.rate = [\"10MB/s\", \"20MB/s\"], and nothing else in the sweep")
     })?;
     let number = |text: &str| match key {
@@ -45,7 +45,7 @@ pub(crate) fn add_rung(
         Some(_) => {
             let what = format!("the loads of `{unit}` do not rise with `{}`", step.id);
             return Err(
-                wrong(what).help("sweep from the lowest to the highest, and name each ladder differently")
+                wrong(what).help("list the rates from the lowest to the highest, and give each step that seeks a unit of its own")
             );
         }
     }
@@ -60,7 +60,7 @@ pub(crate) fn require_loads(plan: &mut Plan) -> Result<(), Vec<Problem>> {
     let problem = |what: String| Err(vec![Problem::error(SourceLocation::Nowhere, what)]);
     if !plan.ladders.is_empty() && matches!(plan.rounds, Rounds::Fixed(_)) {
         return problem(
-            "a run that seeks the highest load decides itself how many rounds each takes: leave out --rounds"
+            "a run that seeks the highest load chooses the number of rounds itself: leave out --rounds"
                 .to_owned(),
         );
     }

@@ -189,7 +189,7 @@ fn what_cannot_be_sought_is_told() {
         problems.iter().map(|p| p.message.clone()).collect::<Vec<_>>().join("; ")
     };
     let depth = LADDER.replace("sweep.rate_iops", "sweep.iodepth");
-    assert!(problem(&format!("{depth}{required}"), None).contains("does not sweep one"));
+    assert!(problem(&format!("{depth}{required}"), None).contains("sweeps no rate"));
     let falling = LADDER.replace("100, 400", "40");
     assert!(problem(&format!("{falling}{required}"), None).contains("do not rise with `log-40`"));
     assert!(problem(LADDER, None).contains("nothing is required of step `log-50`"));

@@ -43,8 +43,9 @@ pub(crate) fn headroom_sentences(analysed: &AnalysedRun<'_>) -> Vec<String> {
         let told: Vec<String> = told.into_iter().map(found).collect();
         let carries = (!told.is_empty()).then(|| format!("{name} carries {}.", listed(&told)));
         let open: Vec<String> = open.into_iter().map(|h| h.unit.clone()).collect();
-        let open = (!open.is_empty())
-            .then(|| format!("How many {} {name} carries could not be decided in the time.", listed(&open)));
+        let open = (!open.is_empty()).then(|| {
+            format!("How many {} {name} carries could not be decided in the time available.", listed(&open))
+        });
         carries.into_iter().chain(open).collect::<Vec<_>>()
     };
     if analysed.analysis.headrooms.is_empty() {

@@ -206,5 +206,5 @@ fn what_storage_carries_is_told_with_what_is_too_much() {
     run.started.plan.requirements[0].limit = 1e9;
     assert_eq!(told(&run), ["one carries no readers."]);
     run.repeats.retain(|repeat| repeat.started.round < 1);
-    assert_eq!(told(&run), ["How many readers one carries could not be decided in the time."]);
+    assert_eq!(told(&run), ["How many readers one carries could not be decided in the time available."]);
 }
