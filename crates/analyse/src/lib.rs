@@ -20,6 +20,7 @@ mod hours;
 mod kinds;
 mod ladder;
 mod length;
+mod limits;
 mod measure;
 mod percentile;
 mod ratio;

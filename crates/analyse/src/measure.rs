@@ -117,6 +117,9 @@ fn values_of(step: &Step, repeat: &Repeat, counts: &RepeatCounts) -> Vec<(Operat
         let share = sync.lat.sum_ns() as f64 / 1e9 / (window_s * jobs);
         values.push((Operation::Sync, Metric::SyncShare, share));
     }
+    if let Some((first, check)) = primary(step).zip(finished.integrity.as_ref()) {
+        values.push((first, Metric::Mismatches, check.mismatched as f64));
+    }
     if let Some(first) = primary(step).filter(|o| measured.contains_key(o)) {
         circumstances((step, first), repeat, finished, counts.whole(), &mut values);
     }

@@ -13,7 +13,7 @@ pub(crate) const ALPHA: f64 = 0.05;
 /// More rounds than this are not worth forecasting.
 const MOST_ROUNDS: f64 = 999.0;
 /// No claim needs more standard deviations than this.
-const MOST_DEVIATIONS: f64 = 38.0;
+pub(crate) const MOST_DEVIATIONS: f64 = 38.0;
 
 /// Blocks of rounds that the error of a ratio is estimated from, at least.
 const FEWEST_BLOCKS: usize = 20;
@@ -134,6 +134,19 @@ pub(crate) struct RatioTest {
     interim: bool,
     /// No more rounds will be made.
     has_ended: bool,
+}
+
+/// Share of the accepted error that remains for the test at the end.
+fn share_at_end(interim: bool) -> f64 {
+    if interim { 1.0 - INTERIM_SHARE } else { 1.0 }
+}
+
+/// A p value that allows for the interim analyses: a weighted Bonferroni combination of the anytime-valid p and the p of
+/// the test at the end.
+pub(crate) fn combined(interim: bool, has_ended: bool, anytime: f64, at_end: f64) -> f64 {
+    let anytime = if interim { anytime / INTERIM_SHARE } else { 1.0 };
+    let at_end = if has_ended { at_end / share_at_end(interim) } else { 1.0 };
+    anytime.min(at_end).min(1.0)
 }
 
 impl RatioTest {
@@ -345,15 +358,11 @@ impl RatioTest {
 
     /// Share of the accepted error that remains for the test at the end.
     fn share_at_end(&self) -> f64 {
-        if self.interim { 1.0 - INTERIM_SHARE } else { 1.0 }
+        share_at_end(self.interim)
     }
 
-    /// A p value that allows for the interim analyses: a weighted Bonferroni combination of the anytime-valid p and the p of
-    /// the test at the end.
     fn combined(&self, anytime: f64, at_end: f64) -> f64 {
-        let anytime = if self.interim { anytime / INTERIM_SHARE } else { 1.0 };
-        let at_end = if self.has_ended { at_end / self.share_at_end() } else { 1.0 };
-        anytime.min(at_end).min(1.0)
+        combined(self.interim, self.has_ended, anytime, at_end)
     }
 
     /// The ratio with its 95 % interval: all ratios that the test at the end does not reject.

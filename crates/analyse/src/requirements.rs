@@ -13,7 +13,8 @@ use model::{
     Reference, Requirement, Run,
 };
 
-use crate::compare::{Series, centre};
+use crate::compare::{Series, centre, headline};
+use crate::limits::{LimitTest, LostTest, spread_test};
 use crate::measure::Counts;
 use crate::percentile::freedom;
 use crate::ratio::{ALPHA, Pairing, RatioTest, Side, holm};
@@ -94,8 +95,22 @@ fn fewest_operations(metric: Metric) -> Option<u64> {
     Some((ALPHA.portable_ln() / share.portable_ln()).ceil() as u64)
 }
 
-fn is_about(requirement: &Requirement, step: &str, operation: Operation, metric: Metric) -> bool {
-    requirement.step == step && requirement.operation == operation && requirement.metric == metric
+/// True if a requirement is judged by the rounds of this figure: that of the time lost in stalls and that of the spread by those of the rate
+/// that is the headline.
+fn is_about(
+    requirement: &Requirement,
+    step: &str,
+    operation: Operation,
+    metric: Metric,
+    is_headline: bool,
+) -> bool {
+    let is_it = match requirement.metric {
+        Metric::StalledShare | Metric::Spread => {
+            is_headline && matches!(metric, Metric::Bandwidth | Metric::Iops)
+        }
+        own => own == metric,
+    };
+    requirement.step == step && requirement.operation == operation && is_it
 }
 
 /// The share of rounds in which something happens that a verdict need not have seen.
@@ -105,21 +120,39 @@ const SELDOM: f64 = 0.1;
 /// so large a share of rounds (a round that has nothing of it has a chance of 1 − share). A rate is turned if a share of rounds of
 /// more than its distance to the limit does no work; a percentile by a smaller one ([`model::ROUNDS_OF_A_PERCENTILE`] at 5 %).
 fn fewest_rounds(requirement: &Requirement, headroom: f64, alpha: f64) -> u32 {
-    let share = match requirement.metric.percent() {
-        Some(_) if headroom >= 1.0 => SELDOM,
+    let share = match requirement.metric {
+        // Tested by the time that it was measured, and by each block that was read back.
+        Metric::StalledShare | Metric::Mismatches => return 0,
+        Metric::Spread if headroom >= 1.0 => SELDOM,
+        metric if metric.percent().is_some() && headroom >= 1.0 => SELDOM,
         _ => (1.0 - headroom.min(1.0 / headroom)).clamp(SELDOM, 0.99),
     };
     (alpha.portable_ln() / (1.0 - share).portable_ln()).ceil() as u32
 }
 
 /// True if a plan requires anything of this figure.
-pub fn is_required(plan: &Plan, step: &str, operation: Operation, metric: Metric) -> bool {
-    plan.requirements.iter().any(|r| is_about(r, step, operation, metric))
+pub fn is_required(plan: &Plan, step: &str, operation: Operation, metric: Metric, is_headline: bool) -> bool {
+    plan.requirements.iter().any(|r| is_about(r, step, operation, metric, is_headline))
 }
 
 impl Sample {
+    /// The test of a figure that has a limit of its own.
+    fn test(&self, requirement: &Requirement, pairing: Pairing, meanwhile: bool) -> Option<LimitTest> {
+        let Series { values, exposures, .. } = &self.series;
+        let limit = requirement.limit;
+        let ended = |test: RatioTest| LimitTest::Ratio(if meanwhile { test.meanwhile() } else { test });
+        match requirement.metric {
+            Metric::Mismatches => Some(LimitTest::Count(values.iter().map(|(_, count)| count).sum())),
+            Metric::StalledShare => {
+                LostTest::new(values, exposures, limit, pairing, meanwhile).map(LimitTest::Lost)
+            }
+            Metric::Spread => spread_test(values, limit, pairing).map(ended),
+            _ => self.ratio_test(limit, pairing).map(ended),
+        }
+    }
+
     /// The test of the ratio to a constant.
-    fn test(&self, limit: f64, pairing: Pairing) -> Option<RatioTest> {
+    fn ratio_test(&self, limit: f64, pairing: Pairing) -> Option<RatioTest> {
         let Series { values, exposures, makings, metric, .. } = &self.series;
         let limits: Vec<(u32, f64)> = values.iter().map(|(round, _)| (*round, limit)).collect();
         let at_limit = |e: &Exposure| Exposure { work: limit * e.seconds, lost: 0.0, stalls: 0, ..*e };
@@ -192,7 +225,7 @@ fn reference(requirement: &Requirement, samples: &[Sample]) -> Option<Series> {
 }
 
 fn is_of(requirement: &Requirement, series: &Series) -> bool {
-    is_about(requirement, &series.step, series.operation, series.metric)
+    is_about(requirement, &series.step, series.operation, series.metric, series.is_headline)
 }
 
 /// A requirement with its figure on one target, what that is measured by, and the test of it.
@@ -200,7 +233,7 @@ struct Case<'a> {
     requirement: &'a Requirement,
     sample: &'a Sample,
     reference: Option<Series>,
-    test: Option<RatioTest>,
+    test: Option<LimitTest>,
 }
 
 impl<'a> Case<'a> {
@@ -212,17 +245,16 @@ impl<'a> Case<'a> {
         meanwhile: bool,
     ) -> Self {
         let reference = reference(requirement, samples);
-        let test = match (&requirement.relative_to, &reference) {
-            (None, _) => sample.test(requirement.limit, pairing),
-            (Some(_), None) => None,
-            (Some(Reference::Target(_)), Some(base)) => {
-                sample.test_relative(requirement.limit, base, pairing)
-            }
-            (Some(Reference::Run(_)), Some(base)) => {
-                sample.test_relative(requirement.limit, base, Pairing::None)
-            }
+        let relative = |base: &Series, pairing| {
+            let test = sample.test_relative(requirement.limit, base, pairing)?;
+            Some(LimitTest::Ratio(if meanwhile { test.meanwhile() } else { test }))
         };
-        let test = test.map(|test| if meanwhile { test.meanwhile() } else { test });
+        let test = match (&requirement.relative_to, &reference) {
+            (None, _) => sample.test(requirement, pairing, meanwhile),
+            (Some(_), None) => None,
+            (Some(Reference::Target(_)), Some(base)) => relative(base, pairing),
+            (Some(Reference::Run(_)), Some(base)) => relative(base, Pairing::None),
+        };
         Self { requirement, sample, reference, test }
     }
 
@@ -232,13 +264,12 @@ impl<'a> Case<'a> {
 
     /// The figure with its interval: a share, if the limit is one.
     fn figure(&self) -> Option<Estimate> {
-        let limit = self.requirement.limit;
-        let ratio = self.test.as_ref().map(RatioTest::ratio).map(|ratio| Estimate {
-            value: ratio.value * limit,
-            interval: ratio.interval.map(|(low, high)| (low * limit, high * limit)),
-        });
-        let single = || self.sample.series.values.first().filter(|_| self.requirement.relative_to.is_none());
-        ratio.or_else(|| single().map(|(_, value)| Estimate { value: *value, interval: None }))
+        let Requirement { limit, metric, relative_to, .. } = self.requirement;
+        // A single round tells of what each round has.
+        let is_of_each = relative_to.is_none() && *metric == self.sample.series.metric;
+        let single = || self.sample.series.values.first().filter(|_| is_of_each);
+        let tested = self.test.as_ref().map(|test| test.figure(*limit));
+        tested.or_else(|| single().map(|(_, value)| Estimate { value: *value, interval: None }))
     }
 
     /// The further rounds until what would turn the verdict would have been seen, 0 if it would have been; `None` if no number of them is
@@ -247,7 +278,9 @@ impl<'a> Case<'a> {
         let Some(base) = &self.reference else {
             return Some(fewest_rounds(self.requirement, headroom, alpha).saturating_sub(self.rounds()));
         };
-        if let Some(test) = self.test.as_ref().filter(|test| test.is_rate()) {
+        if let Some(LimitTest::Ratio(test)) = &self.test
+            && test.is_rate()
+        {
             // Stalls of the other one would only make it slower; to call it slower needs no more than a comparison does.
             if headroom < 1.0 {
                 return Some(0);
@@ -282,6 +315,8 @@ impl<'a> Case<'a> {
         let lacking = fewest_operations(requirement.metric).filter(|fewest| operations < *fewest);
         let is_tail = requirement.metric.percent().is_some();
         let to_see = headroom.map_or(Some(0), |headroom| self.rounds_to_see(headroom, alpha));
+        // Nothing at all of what must not be.
+        let is_clean = matches!(test, Some(LimitTest::Lost(_) | LimitTest::Count(_)));
         let standing = match headroom {
             _ if !is_rejected || lacking.is_some() || to_see != Some(0) => Standing::Undecided,
             Some(headroom) if headroom >= 1.0 && is_tail && headroom.portable_ln() < sample.unseen() => {
@@ -289,6 +324,7 @@ impl<'a> Case<'a> {
             }
             Some(headroom) if headroom >= 1.0 => Standing::Met,
             Some(_) => Standing::Missed,
+            None if is_clean => Standing::Met,
             None => Standing::Undecided,
         };
         let for_operations =
@@ -329,7 +365,7 @@ pub fn judge(plan: &Plan, samples: &[Sample], meanwhile: bool) -> Vec<Judgement>
     let mut judged: Vec<Option<Judgement>> = vec![None; cases.len()];
     for ((.., rung), family) in families {
         let times = rung.and_then(|step| plan.ladder_of(step)).map_or(1, Ladder::most_probes);
-        let p = |at: &usize| cases[*at].test.as_ref().map_or(1.0, RatioTest::p_different) * f64::from(times);
+        let p = |at: &usize| cases[*at].test.as_ref().map_or(1.0, LimitTest::p_different) * f64::from(times);
         for (at, is_rejected) in family.iter().zip(holm(&family.iter().map(p).collect::<Vec<_>>())) {
             judged[*at] = Some(cases[*at].judged(is_rejected, family.len(), ALPHA / f64::from(times)));
         }
@@ -400,7 +436,11 @@ pub(crate) fn judgements(run: &Run, measurements: &[Measurement], counts: &Count
         return Vec::new();
     }
     let sample = |m: &Measurement| {
-        let step = plan.step(&m.step).filter(|_| is_required(plan, &m.step, m.operation, m.metric))?;
+        let step = plan.step(&m.step)?;
+        let is_headline = headline(step, m.operation) == Some(m.metric);
+        if !is_required(plan, &m.step, m.operation, m.metric, is_headline) {
+            return None;
+        }
         let of = counts
             .completed(run, step, &m.target)
             .filter_map(|(_, counts)| counts.measured.get(&m.operation));

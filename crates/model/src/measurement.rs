@@ -71,6 +71,12 @@ pub enum Metric {
     /// difference to it.
     #[serde(rename = "stalled_share")]
     StalledShare,
+    /// Standard deviation of the rate between repeats ÷ its mean.
+    #[serde(rename = "spread")]
+    Spread,
+    /// Blocks that were not what was written, where they are checked.
+    #[serde(rename = "mismatches")]
+    Mismatches,
 }
 
 /// Which way a metric is better.
@@ -86,7 +92,7 @@ pub enum Better {
 
 impl Metric {
     /// All metrics, in the order in which they are exported.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Bandwidth,
         Self::Iops,
         Self::LatMean,
@@ -107,6 +113,8 @@ impl Metric {
         Self::DeviceRatio,
         Self::Score,
         Self::StalledShare,
+        Self::Spread,
+        Self::Mismatches,
     ];
 
     /// The metric's name in exports.
@@ -132,6 +140,8 @@ impl Metric {
             Self::DeviceRatio => "device_ratio",
             Self::Score => "score",
             Self::StalledShare => "stalled_share",
+            Self::Spread => "spread",
+            Self::Mismatches => "mismatches",
         }
     }
 

@@ -1,7 +1,9 @@
 //! `[[require]]` of a suite: what storage must reach.
 
 use model::units::parse_duration_ns;
-use model::{Bound, Metric, Operation, Plan, ROUNDS_OF_A_PERCENTILE, Reference, Requirement, Rounds, Step};
+use model::{
+    Bound, Metric, Operation, Pace, Plan, ROUNDS_OF_A_PERCENTILE, Reference, Requirement, Rounds, Step,
+};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -12,7 +14,7 @@ use crate::values::{bytes_per_second, names_step, real};
 const KEYS: [&str; 7] = ["step", "operation", "metric", "at_most", "at_least", "relative_to", "source"];
 
 /// The metrics that can be required: extremes and spreads of single operations are chance.
-const METRICS: [Metric; 8] = [
+const METRICS: [Metric; 10] = [
     Metric::Bandwidth,
     Metric::Iops,
     Metric::LatMean,
@@ -21,6 +23,8 @@ const METRICS: [Metric; 8] = [
     Metric::LatP99,
     Metric::LatP999,
     Metric::StalledShare,
+    Metric::Spread,
+    Metric::Mismatches,
 ];
 
 /// One `[[require]]` of a suite.
@@ -76,6 +80,9 @@ impl RequirementSpec {
             wrong(format!("`{}` is no metric that can be required", self.metric))
                 .help(format!("allowed: {}", listed(METRICS.iter().map(|m| m.name()))))
         })?;
+        if let Some(why) = self.unanswerable(metric, operation, step) {
+            return Err(wrong(format!("`{}` of {operation} in step `{}`: {why}", self.metric, step.id)));
+        }
         let limit = match &self.relative_to {
             None => limit(metric, &self.limit),
             Some(_) => share(&self.limit),
@@ -91,6 +98,25 @@ impl RequirementSpec {
             relative_to: self.relative_to.clone().map(Reference::Target),
             source: self.source.clone(),
         })
+    }
+
+    /// Why no figure of a step can answer this.
+    fn unanswerable(&self, metric: Metric, operation: Operation, step: &Step) -> Option<&'static str> {
+        let is_of_rounds = matches!(metric, Metric::StalledShare | Metric::Spread);
+        let is_whole = is_of_rounds || metric == Metric::Mismatches;
+        if is_whole && self.bound == Bound::AtLeast {
+            Some("the less the better; write at_most")
+        } else if is_whole && self.relative_to.is_some() {
+            Some("it cannot be a share of another figure")
+        } else if is_of_rounds && (step.workload.pace != Pace::Closed || operation == Operation::Sync) {
+            Some("it is told of a rate, and the pace or the other operations of the step decide this one")
+        } else if metric == Metric::Mismatches && step.operations().first() != Some(&operation) {
+            Some("mismatches are counted with the first operation of a step")
+        } else if metric == Metric::Mismatches && !step.workload.verify {
+            Some("the step does not check what it reads; give it verify = true")
+        } else {
+            None
+        }
     }
 }
 
@@ -108,6 +134,10 @@ fn limit(metric: Metric, text: &str) -> Result<f64, String> {
         "ns" => parse_duration_ns(text).map(|ns| ns as f64).map_err(|error| error.to_string())?,
         "B/s" => bytes_per_second(text)?,
         "1/s" => real(text, 0.0, 1e12)?,
+        _ if metric == Metric::Mismatches && text.trim() == "0" => return Ok(0.0),
+        _ if metric == Metric::Mismatches => {
+            return Err("a mismatch is one too many; write at_most = 0".into());
+        }
         _ => real(text.trim_end_matches('%').trim_end(), 0.0, 100.0)? / 100.0,
     };
     if value > 0.0 { Ok(value) } else { Err(format!("a limit of {text} can never be told from the figure")) }
@@ -221,8 +251,11 @@ pub(crate) fn resolve(
 /// A warning if the time is not enough for the rounds that the required percentiles rest on.
 pub(crate) fn too_long(plan: &Plan, targets: u32) -> Option<Problem> {
     let Rounds::Auto { budget_ns, .. } = plan.rounds else { return None };
-    let is_tail =
-        |step: &&Step| plan.requirements.iter().any(|r| r.step == step.id && r.metric.percent().is_some());
+    let is_tail = |step: &&Step| {
+        plan.requirements
+            .iter()
+            .any(|r| r.step == step.id && (r.metric.percent().is_some() || r.metric == Metric::Spread))
+    };
     let seconds = |step: &Step| step.shortest_ns.map_or_else(|| step.seconds(), |ns| ns as f64 / 1e9);
     // Of a ladder a part is measured.
     let share = |step: &Step| {

@@ -136,8 +136,8 @@ pub(crate) fn display_score(m: &Measurement) -> String {
 /// A value of a metric, with its unit.
 pub(crate) fn display_metric(metric: Metric, value: f64, units: Units) -> String {
     match (metric, metric.unit()) {
-        (Metric::Score, _) => format!("{value:.0}"),
-        (Metric::SyncShare | Metric::Cpu | Metric::CpuJob | Metric::StalledShare, _) => {
+        (Metric::Score | Metric::Mismatches, _) => format!("{value:.0}"),
+        (Metric::SyncShare | Metric::Cpu | Metric::CpuJob | Metric::StalledShare | Metric::Spread, _) => {
             display_percent(value)
         }
         (_, "B/s") => display_rate(value, units),

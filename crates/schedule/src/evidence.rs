@@ -82,7 +82,7 @@ impl Evidence {
 
     /// The figures that a plan requires something of, with their numbers of operations, where latencies tell them.
     pub fn samples(&self, plan: &Plan) -> Vec<Sample> {
-        let is_required = |s: &Series| is_required(plan, &s.step, s.operation, s.metric);
+        let is_required = |s: &Series| is_required(plan, &s.step, s.operation, s.metric, s.is_headline);
         let own = self.series().into_iter().zip(&self.figures).filter(|(series, _)| is_required(series));
         let sample = |(series, (own, latencies)): (Series, &Figure)| Sample {
             series,

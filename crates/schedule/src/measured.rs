@@ -48,7 +48,7 @@ impl Measured {
         let values = if is_complete { repeat_values(step, repeat) } else { Vec::new() };
         let figures = values.into_iter().filter_map(|(operation, metric, value)| {
             let is_headline = headline(step, operation) == Some(metric);
-            if !is_headline && !is_required(plan, &step.id, operation, metric) {
+            if !is_headline && !is_required(plan, &step.id, operation, metric, false) {
                 return None;
             }
             let is_latency = metric.unit() == "ns" && repeat.imported.is_none();

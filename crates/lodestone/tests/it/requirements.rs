@@ -42,6 +42,22 @@ fn the_verdict_begins_the_answer_and_is_the_exit_code() {
 }
 
 #[test]
+fn that_nothing_read_back_differs_is_a_requirement() {
+    let bench = Bench::new();
+    let clean = requirement("mismatches", "at_most = 0");
+    let (code, answer, _) = required(&bench, &clean, &[]);
+    assert_eq!(code, Some(2), "the step checks nothing: {answer}");
+    let suite = bench.path("checked.toml");
+    std::fs::write(&suite, format!("{STEP}verify = true\n{clean}")).unwrap();
+    let (disk, suite) = (bench.disk().display().to_string(), suite.display().to_string());
+    let answer = bench.ok(&["run", &disk, "--require", &suite, "--rounds", "3", "--quiet", "--no-report"]);
+    assert!(
+        answer.starts_with("checked: met; the number of mismatches in reads is 0, at most 0 is "),
+        "{answer}"
+    );
+}
+
+#[test]
 fn what_is_undecided_fails_only_if_that_is_asked_for() {
     let bench = Bench::new();
     // A percentile rests on 29 rounds.

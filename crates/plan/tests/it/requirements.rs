@@ -68,6 +68,26 @@ fn a_limit_that_is_relative_to_a_target_is_a_share() {
 }
 
 #[test]
+fn no_mismatch_a_spread_and_a_share_of_the_time_can_be_required() {
+    let step = STEP.replace("fdatasync = 1", "verify = true");
+    let limits = [
+        ("mismatches", "0", Metric::Mismatches, 0.0),
+        ("spread", "5%", Metric::Spread, 0.05),
+        ("stalled_share", "1%", Metric::StalledShare, 0.01),
+    ];
+    for (metric, limit, of_metric, of_limit) in limits {
+        let text = format!("operation = \"write\"\nmetric = \"{metric}\"\nat_most = \"{limit}\"");
+        let required = of(&format!("{step}{}", requirement(&text))).requirements.remove(0);
+        assert_eq!((required.metric, required.limit), (of_metric, of_limit));
+    }
+    let (suite, _) = Suite::parse(
+        "own",
+        &format!("{step}{}", requirement("operation = \"write\"\nmetric = \"mismatches\"\nat_most = 3")),
+    );
+    assert!(resolved(&suite).unwrap_err()[0].message.contains("one too many"));
+}
+
+#[test]
 fn what_cannot_be_required_is_told() {
     let told = [
         ("step = \"lag\"", "the step `lag`, which the suite does not have | did you mean `log`?"),
@@ -77,6 +97,14 @@ fn what_cannot_be_required_is_told() {
         ("at_least = \"1ms\"", "either at_most or at_least"),
         ("relative_to = \"plain\"\nat_most = \"0%\"", "0 is not above 0"),
         ("relative_to = \"plain\"\nat_most = \"10ms\"", "10ms"),
+        ("operation = \"write\"\nmetric = \"mismatches\"\nat_most = 0", "give it verify = true"),
+        ("metric = \"mismatches\"\nat_most = 0", "counted with the first operation"),
+        ("metric = \"spread\"\nat_most = \"5%\"", "it is told of a rate"),
+        ("metric = \"stalled_share\"\nat_least = \"5%\"\nat_most = \"\"", "write at_most"),
+        (
+            "operation = \"durable_write\"\nmetric = \"spread\"\nat_most = \"5%\"\nrelative_to = \"plain\"",
+            "a share of another",
+        ),
         ("sources = \"b\"", "unknown key `sources` | did you mean `source`?"),
         ("source = \"\"", "the requirement has no source"),
     ];

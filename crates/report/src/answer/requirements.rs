@@ -33,7 +33,9 @@ impl<'a> Profile<'a> {
     /// The judgement that decides: of those that stand as the profile the one with the least headroom.
     fn tightest(&self) -> Option<&'a Judgement> {
         let of = self.judgements.iter().filter(|j| j.standing == self.standing);
-        let headroom = |j: &Judgement| j.headroom.unwrap_or(0.0);
+        // What is met with nothing at all is as far from its limit as can be.
+        let without = if self.standing == Standing::Met { f64::INFINITY } else { 0.0 };
+        let headroom = |j: &Judgement| j.headroom.unwrap_or(without);
         of.copied().min_by(|a, b| headroom(a).total_cmp(&headroom(b)))
     }
 }
@@ -64,6 +66,9 @@ pub(crate) fn figure_of(requirement: &Requirement) -> String {
     };
     match requirement.metric {
         Metric::Iops | Metric::Bandwidth => format!("rate of {operations}"),
+        Metric::StalledShare => format!("time that {operations} lost in stalls"),
+        Metric::Spread => format!("spread of the rate of {operations}"),
+        Metric::Mismatches => format!("number of mismatches in {operations}"),
         other => format!("{} of {operations}", other.name().trim_start_matches("lat_")),
     }
 }
