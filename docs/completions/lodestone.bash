@@ -37,6 +37,9 @@ _lodestone() {
             lodestone,help)
                 cmd="lodestone__subcmd__help"
                 ;;
+            lodestone,history)
+                cmd="lodestone__subcmd__history"
+                ;;
             lodestone,import)
                 cmd="lodestone__subcmd__import"
                 ;;
@@ -96,6 +99,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,help)
                 cmd="lodestone__subcmd__help__subcmd__help"
+                ;;
+            lodestone__subcmd__help,history)
+                cmd="lodestone__subcmd__help__subcmd__history"
                 ;;
             lodestone__subcmd__help,import)
                 cmd="lodestone__subcmd__help__subcmd__import"
@@ -242,7 +248,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites profiles list show compare report export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run targets suites profiles list show compare history report export import crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -540,7 +546,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run targets suites profiles list show compare report export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="run targets suites profiles list show compare history report export import crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -638,6 +644,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__history)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -952,6 +972,60 @@ _lodestone() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__history)
+            opts="-v -q -h --host --suite --since --target --step --label --metric --json --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suite)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --step)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metric)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1722,7 +1796,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__schema)
-            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help run comparison telemetry targets crosscheck"
+            opts="-v -q -h --store --accept-damage --color --units --verbose --quiet --help run comparison telemetry history targets crosscheck"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

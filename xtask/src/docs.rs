@@ -17,6 +17,7 @@ pub fn generated() -> Vec<(String, String)> {
         ("docs/schema/run.v1.schema.json".to_owned(), report::json::run_schema()),
         ("docs/schema/comparison.v1.schema.json".to_owned(), report::json::comparison_schema()),
         ("docs/schema/telemetry.v1.schema.json".to_owned(), report::telemetry_schema()),
+        ("docs/schema/history.v1.schema.json".to_owned(), report::history_schema()),
         ("docs/schema/targets.v1.schema.json".to_owned(), report::targets_schema()),
         ("docs/schema/crosscheck.v1.schema.json".to_owned(), report::crosscheck_schema()),
     ];

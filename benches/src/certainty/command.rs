@@ -55,6 +55,8 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "groups" => "Groups of machines",
         "required" => "Requirements",
         "headroom" => "The highest load",
+        "changes" => "Histories without a change",
+        "delays" => "Histories with a change",
         "stalls" => "Rare stalls",
         _ => "Interim analysis after every round",
     };

@@ -1,5 +1,6 @@
 //! The reliability of the answers, by simulation: the program's own statistics on storage with a known truth.
 
+mod changes;
 pub mod command;
 pub mod equal;
 mod groups;

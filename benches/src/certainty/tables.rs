@@ -4,6 +4,7 @@
 use analyse::{Estimator, Pairing, Series, compare};
 use model::Verdict;
 
+use super::changes::{changes_table, delays_table};
 use super::groups::groups_table;
 use super::headroom::headroom_table;
 use super::makings::makings_table;
@@ -34,7 +35,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 13] = [
+pub(super) const TABLES: [&str; 15] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -47,6 +48,8 @@ pub(super) const TABLES: [&str; 13] = [
     "groups",
     "required",
     "headroom",
+    "changes",
+    "delays",
     "stalls",
 ];
 
@@ -66,6 +69,8 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "groups" => groups_table(n),
         "required" => required_table(n, &NOISES, &SPREADS),
         // A search takes as long as a dozen verdicts.
+        "changes" => changes_table(n * 5),
+        "delays" => delays_table(n),
         "headroom" => headroom_table(n.div_ceil(3), &NOISES, &SPREADS[1..]),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),

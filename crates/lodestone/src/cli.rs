@@ -8,10 +8,12 @@ use plan::RunOptionSpec;
 
 use crate::failure::exit_codes_help;
 
+mod history;
 mod machines;
 mod require;
 mod stack;
 
+pub use history::HistoryArgs;
 pub use machines::MachineArgs;
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
 pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
@@ -92,6 +94,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Compare runs, including runs of different machines
     Compare(CompareArgs),
+    /// Tell what changed in the stored runs, when, and what changed of the machine at the same time
+    History(HistoryArgs),
     /// Write a run, or a comparison of several, as an HTML page with charts for any browser
     Report(ReportArgs),
     /// Export a run as JSON, CSV, Markdown or one chart, or for InfluxDB or Prometheus
@@ -884,6 +888,8 @@ pub enum SchemaOf {
     Comparison,
     /// `export --telemetry --format json`.
     Telemetry,
+    /// `history --json`.
+    History,
     /// `targets --json`.
     Targets,
     /// `crosscheck --format json`.

@@ -16,6 +16,8 @@ use crate::unfinished::{self, Unfinished, sweep};
 pub(crate) const RUNS: &str = "runs";
 pub(crate) const REPORTS: &str = "reports";
 pub(crate) const INDEX: &str = "index";
+/// The figures of the runs, for their history.
+pub(crate) const FIGURES: &str = "figures";
 const MARKER: &str = "store.json";
 /// The root of a filesystem has this directory.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -150,7 +152,7 @@ impl Directory {
             };
         }
         let known = |name: &String| {
-            [RUNS, REPORTS, INDEX].contains(&name.as_str())
+            [RUNS, REPORTS, INDEX, FIGURES].contains(&name.as_str())
                 || name == LOST_AND_FOUND
                 || name.starts_with(unfinished::PREFIX)
                 || name.starts_with(EARLIER_INDEX)
@@ -172,7 +174,9 @@ impl Directory {
         }
         // A directory with logs is a store whatever its index is; a foreign index stays as it is.
         let of_runs = |name: &&String| {
-            *name == INDEX || *name == REPORTS && !has(RUNS) || name.starts_with(EARLIER_INDEX)
+            [INDEX, FIGURES].contains(&name.as_str())
+                || *name == REPORTS && !has(RUNS)
+                || name.starts_with(EARLIER_INDEX)
         };
         match names.iter().find(of_runs) {
             Some(other) if !has_logs => Err(self.foreign(other)),
@@ -251,16 +255,31 @@ impl Directory {
     /// # Errors
     /// The file is not a regular file or is too long, or an I/O error.
     pub fn index(&self) -> io::Result<Vec<u8>> {
+        self.small_file(INDEX)
+    }
+
+    /// The bytes of a file that has a line for each run; empty if it does not exist.
+    fn small_file(&self, name: &str) -> io::Result<Vec<u8>> {
         const LONGEST: u64 = 256 << 20;
-        let file = match open_regular(&self.held, INDEX) {
+        let file = match open_regular(&self.held, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other?,
         };
         let mut bytes = Vec::new();
         if file.take(LONGEST).read_to_end(&mut bytes)? as u64 == LONGEST {
-            return Err(io::Error::other("the file is too large to be an index"));
+            return Err(io::Error::other(format!("the file is too large to be the {name} of a store")));
         }
         Ok(bytes)
+    }
+
+    /// The figures of the runs; empty if there is no such file.
+    pub fn figures(&self) -> io::Result<Vec<u8>> {
+        self.small_file(FIGURES)
+    }
+
+    /// Replaces the figures of the runs.
+    pub fn replace_figures(&self, bytes: &[u8]) -> io::Result<()> {
+        write_whole(&self.held, FIGURES, bytes)
     }
 
     /// Replaces the index and removes the temporary files of killed programs.

@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use twox_hash::XxHash3_64;
 
 use crate::summary::RunSummary;
@@ -26,7 +28,7 @@ pub(crate) enum Content {
 /// Reads the bytes of an index. It is Lodestone's if its first line or any other says so: a flipped byte does not make it
 /// foreign.
 pub(crate) fn read(bytes: &[u8]) -> Content {
-    let rows: Vec<RunSummary> = bytes.split(|byte| *byte == b'\n').filter_map(row).collect();
+    let rows: Vec<RunSummary> = rows(bytes, VERSION);
     let start = &bytes[..bytes.len().min(TITLE.len())];
     match TITLE.as_bytes().starts_with(start) || !rows.is_empty() {
         true => Content::Rows(rows),
@@ -34,25 +36,35 @@ pub(crate) fn read(bytes: &[u8]) -> Content {
     }
 }
 
-/// One run: the checksum of the JSON in 16 hexadecimal digits, a space, the JSON.
-fn row(line: &[u8]) -> Option<RunSummary> {
+/// The lines of a file that are whole and of this version.
+pub(crate) fn rows<T: DeserializeOwned>(bytes: &[u8], version: u32) -> Vec<T> {
+    bytes.split(|byte| *byte == b'\n').filter_map(|line| row(line, version)).collect()
+}
+
+/// One line: the checksum of the JSON in 16 hexadecimal digits, a space, the JSON.
+fn row<T: DeserializeOwned>(line: &[u8], version: u32) -> Option<T> {
     let (checksum, json) = line.split_at_checked(16)?;
     let json = json.strip_prefix(b" ")?;
     let checksum = u64::from_str_radix(std::str::from_utf8(checksum).ok()?, 16).ok()?;
-    (checksum == checksum_of(json)).then(|| serde_json::from_slice(json).ok())?
+    (checksum == checksum_of(json, version)).then(|| serde_json::from_slice(json).ok())?
 }
 
 /// An index of these runs.
 pub(crate) fn write(runs: &[RunSummary]) -> serde_json::Result<Vec<u8>> {
-    let mut text = format!("{TITLE}{VERSION}\n");
-    for run in runs {
-        let json = serde_json::to_string(run)?;
-        let _ = writeln!(text, "{:016x} {json}", checksum_of(json.as_bytes()));
+    lines(TITLE, VERSION, runs)
+}
+
+/// A file with a title, its version, and a line for each row.
+pub(crate) fn lines<T: Serialize>(title: &str, version: u32, rows: &[T]) -> serde_json::Result<Vec<u8>> {
+    let mut text = format!("{title}{version}\n");
+    for row in rows {
+        let json = serde_json::to_string(row)?;
+        let _ = writeln!(text, "{:016x} {json}", checksum_of(json.as_bytes(), version));
     }
     Ok(text.into_bytes())
 }
 
 /// The version is part of it, so that no line of another version counts.
-fn checksum_of(json: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(u64::from(VERSION), json)
+fn checksum_of(json: &[u8], version: u32) -> u64 {
+    XxHash3_64::oneshot_with_seed(u64::from(version), json)
 }

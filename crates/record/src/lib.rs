@@ -17,6 +17,7 @@ mod compressed;
 mod directory;
 mod encoding;
 mod fallback;
+mod figures;
 pub mod import;
 mod index;
 pub mod input;

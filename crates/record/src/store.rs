@@ -104,6 +104,11 @@ impl Store {
         self.path.join(directory::RUNS)
     }
 
+    /// The directory, if it exists.
+    pub(crate) fn existing(&self) -> Option<&Directory> {
+        self.held.get()
+    }
+
     /// The directory, created if it does not exist.
     pub(crate) fn writable(&self) -> Result<&Directory, StoreError> {
         let directory = match self.held.get() {

@@ -15,6 +15,7 @@ mod export;
 mod figures;
 mod frame;
 mod health;
+mod history;
 mod layer_words;
 mod page;
 mod pivot;
@@ -46,6 +47,9 @@ pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
 pub use figures::{Units, display_iops, display_ns, display_rate, units_as_published};
 pub use health::{Condition, Health, health_document};
+pub use history::{
+    Followed, HISTORY_SCHEMA, HistoryExport, PastRun, history_document, history_export, history_schema,
+};
 pub use page::{gallery_page, page_charts, run_page, runs_page};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
@@ -56,3 +60,4 @@ pub use telemetry::{
 };
 pub use terminal::{TerminalText, escape_bytes, escape_line, escape_text};
 pub use view::{AnalysedRun, ComparedRuns, RunView, when};
+pub use words::figure_words as figure_title;

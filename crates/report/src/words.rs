@@ -57,7 +57,7 @@ pub(crate) fn latency_name(metric: Metric) -> Option<&'static str> {
 }
 
 /// The same within a sentence, such as `random write (4 KiB, depth 32)`.
-pub(crate) fn figure_words(step: &Step, operation: Operation) -> String {
+pub fn figure_words(step: &Step, operation: Operation) -> String {
     match headline_operations(step).len() {
         0 | 1 => step_words(step),
         _ => format!("{} of {}", operation.name().replace('_', " "), step_words(step)),

@@ -34,6 +34,7 @@ pub fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
         SchemaOf::Run => report::json::run_schema(),
         SchemaOf::Comparison => report::json::comparison_schema(),
         SchemaOf::Telemetry => report::telemetry_schema(),
+        SchemaOf::History => report::history_schema(),
         SchemaOf::Targets => report::targets_schema(),
         SchemaOf::Crosscheck => report::crosscheck_schema(),
     })

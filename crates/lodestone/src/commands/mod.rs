@@ -11,6 +11,7 @@ mod engines;
 pub mod export;
 mod fio;
 pub mod generated;
+pub mod history;
 pub mod import;
 pub mod lacks;
 mod layouts;

@@ -50,7 +50,7 @@ pub fn list(cli: &Cli, args: &ListArgs) -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// It is neither.
-fn since_unix_ns(text: &str) -> Result<i64, Failure> {
+pub(super) fn since_unix_ns(text: &str) -> Result<i64, Failure> {
     let day = || {
         let day: jiff::civil::Date = text.parse().ok()?;
         Some(day.to_zoned(jiff::tz::TimeZone::system()).ok()?.timestamp())

@@ -11,6 +11,7 @@ mod destinations;
 mod devices;
 mod ends;
 mod flags;
+mod history;
 mod hostile;
 mod import;
 mod import_labels;

@@ -195,6 +195,39 @@ fn a_compressed_log_says_the_same_and_takes_the_place_of_the_other() {
 }
 
 #[test]
+fn what_is_kept_of_each_run_is_made_once_and_anew_where_the_log_or_the_version_changes() {
+    let (directory, store) = store();
+    let one = write_run(&store, "one", 1, &[end()]);
+    write_run(&store, "two", 2, &[end()]);
+    let kept = |version: u32| -> (Vec<String>, usize) {
+        let read = std::cell::Cell::new(0);
+        let of = |log: record::Log| {
+            read.set(read.get() + 1);
+            format!("{} of {}", log.run.started.id, log.run.notes.len())
+        };
+        let all = store.figures(version, &store.runs().unwrap(), of);
+        (all.into_iter().map(Result::unwrap).collect(), read.get())
+    };
+    let both = vec!["one of 0".to_owned(), "two of 0".to_owned()];
+    assert_eq!(kept(1), (both.clone(), 2));
+    assert_eq!(kept(1), (both.clone(), 0));
+    assert_eq!(kept(2), (both.clone(), 2));
+    let file = directory.path().join("deep/er/figures");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 2]).unwrap();
+    assert_eq!(kept(2), (both.clone(), 1), "the last line is not whole");
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+    fs::write(&file, "of another program").unwrap();
+    assert_eq!(kept(2), (both.clone(), 2));
+    assert_eq!(fs::read(&file).unwrap(), b"of another program");
+    fs::remove_file(&file).unwrap();
+    assert_eq!(kept(2), (both, 2));
+    fs::remove_file(one).unwrap();
+    assert_eq!(kept(2), (vec!["two of 0".to_owned()], 0));
+    assert!(!String::from_utf8(fs::read(&file).unwrap()).unwrap().contains("one of"));
+}
+
+#[test]
 fn a_compressed_log_that_is_damaged_or_cut_off_is_read_up_to_there_with_a_note() {
     let (_directory, store) = store();
     let mut writer = store.begin(started("one", 1)).unwrap();

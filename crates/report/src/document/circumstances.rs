@@ -54,6 +54,16 @@ fn table(first: &Run, other: &Run, found: &[Difference], units: Units) -> Table 
     }
 }
 
+/// A difference in words, such as `the kernel went from 6.6 to 6.12`.
+pub(crate) fn difference_words(d: &Difference, units: Units) -> String {
+    let of = [d.layer.as_deref(), d.target.as_deref()].into_iter().flatten().next();
+    let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+    let value = |text: &str| in_words(&d.what, text, units);
+    let title = title(&d.what);
+    let the = if d.what == "version" { "" } else { "the " };
+    format!("{the}{title}{of} went from {} to {}", value(&d.before), value(&d.after))
+}
+
 fn title(what: &str) -> String {
     match what {
         "version" => "Lodestone".to_owned(),

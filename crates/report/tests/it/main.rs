@@ -4,6 +4,7 @@ mod anonymous;
 mod answers;
 mod crosscheck;
 mod forms;
+mod history;
 mod imported;
 mod pairs;
 mod pictures;

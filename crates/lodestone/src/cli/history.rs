@@ -1,0 +1,39 @@
+//! The flags of `history`.
+
+use clap::Args;
+
+/// Arguments of `history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Only runs on this machine
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+
+    /// Only runs of this suite
+    #[arg(long, value_name = "NAME")]
+    pub suite: Option<String>,
+
+    /// Only runs since then: a date such as 2026-11-24, or a time before now such as 90d or 12h
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+
+    /// Only targets of this name, by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub target: Vec<String>,
+
+    /// Only these steps, by commas: ids, or the beginnings of ids that a sweep made
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub step: Vec<String>,
+
+    /// Only targets with this label; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub label: Vec<String>,
+
+    /// Follow this metric, such as lat_p99, instead of the figure that the tables show
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,222 @@
+//! `history`: what became of the same figures from run to run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+
+use analyse::{
+    Difference, Estimator, FigureKey, Moment, PastFigure, differences, headline, histories, measurements,
+    moments,
+};
+use model::{Estimate, Metric, Operation, Run, Step};
+use record::{Listing, Log, RunState, RunSummary, Store};
+use report::{Followed, PastRun, json};
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+use super::results::since_unix_ns;
+use super::{store, view};
+use crate::cli::{Cli, HistoryArgs};
+use crate::failure::Failure;
+use crate::output;
+
+/// Version of [`Kept`], and of how its figures are made.
+const VERSION: u32 = 1;
+/// The metrics that can be followed beside the headline.
+const METRICS: [Metric; 5] =
+    [Metric::Bandwidth, Metric::Iops, Metric::LatMean, Metric::LatP50, Metric::LatP99];
+
+/// What the store keeps of a run for its history.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    /// The labels of its targets.
+    labels: BTreeMap<String, BTreeMap<String, String>>,
+    figures: Vec<KeptFigure>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptFigure {
+    host: String,
+    target: String,
+    step: String,
+    title: String,
+    workload: u64,
+    operation: Operation,
+    metric: Metric,
+    is_headline: bool,
+    value: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interval: Option<(f64, f64)>,
+}
+
+/// A digest of what a step does, however long and under whatever title.
+fn workload_digest(step: &Step) -> u64 {
+    fn of(step: &Step) -> serde_json::Value {
+        let Step { prepare, workload, engine, concurrent, foreign, .. } = step;
+        let beside: Vec<serde_json::Value> = concurrent.iter().map(of).collect();
+        serde_json::json!([prepare, workload, engine, beside, foreign])
+    }
+    XxHash3_64::oneshot(of(step).to_string().as_bytes())
+}
+
+fn kept(log: Log) -> Kept {
+    let run = &log.run;
+    let labels = run.started.targets.iter().map(|target| (target.name.clone(), target.labels.clone()));
+    let figure = |m: model::Measurement| {
+        let step = run.started.plan.step(&m.step)?;
+        let is_headline = headline(step, m.operation) == Some(m.metric);
+        let is_kept = is_headline || METRICS.contains(&m.metric) && headline(step, m.operation).is_some();
+        is_kept.then(|| KeptFigure {
+            host: run.started.machine_of(&m.target).to_owned(),
+            title: report::figure_title(step, m.operation),
+            workload: workload_digest(step),
+            operation: m.operation,
+            metric: m.metric,
+            is_headline,
+            value: m.estimate.value,
+            interval: m.estimate.interval,
+            target: m.target,
+            step: m.step,
+        })
+    };
+    let figures = measurements(run, Estimator::Mean).into_iter().filter_map(figure).collect();
+    Kept { labels: labels.collect(), figures }
+}
+
+/// What of the figures is followed.
+struct Wanted<'a> {
+    args: &'a HistoryArgs,
+    metric: Option<Metric>,
+    labels: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(args: &'a HistoryArgs) -> Result<Self, Failure> {
+        let metric = args.metric.as_deref().map(|name| {
+            let found = METRICS.into_iter().find(|metric| metric.name() == name);
+            let known: Vec<&str> = METRICS.iter().map(|metric| metric.name()).collect();
+            found.ok_or_else(|| {
+                Failure::usage(format!("--metric {name}: what can be followed is {}", known.join(", ")))
+            })
+        });
+        let label = |text: &'a String| {
+            let wrong = || Failure::usage(format!("--label {text}: write KEY=VALUE, such as disk=WD"));
+            text.split_once('=').ok_or_else(wrong)
+        };
+        Ok(Self {
+            args,
+            metric: metric.transpose()?,
+            labels: args.label.iter().map(label).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn has(&self, run: &Kept, figure: &KeptFigure) -> bool {
+        let is_step = |step: &String| {
+            figure.step == *step || figure.step.strip_prefix(step).is_some_and(|rest| rest.starts_with('-'))
+        };
+        let has_label = |(key, value): &(&str, &str)| {
+            run.labels.get(&figure.target).and_then(|labels| labels.get(*key)).is_some_and(|own| own == value)
+        };
+        let HistoryArgs { host, target, step, .. } = self.args;
+        self.metric.map_or(figure.is_headline, |metric| figure.metric == metric)
+            && host.as_ref().is_none_or(|host| figure.host == *host)
+            && (target.is_empty() || target.contains(&figure.target))
+            && (step.is_empty() || step.iter().any(is_step))
+            && self.labels.iter().all(has_label)
+    }
+}
+
+/// Tells what changed in the figures of the stored runs, when, and what changed of the machine at the same time.
+///
+/// # Errors
+/// The store cannot be read, or nothing in it matches.
+pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
+    let wanted = Wanted::of(args)?;
+    let since = args.since.as_deref().map(since_unix_ns).transpose()?;
+    let store = store(cli)?;
+    let Listing { runs, mut warnings } = store.list().map_err(Failure::failed)?;
+    let mut past: Vec<(&RunSummary, Kept)> = Vec::new();
+    for (run, kept) in runs.iter().zip(store.figures(VERSION, &runs, kept)) {
+        let is_wanted = !matches!(run.state, RunState::Running)
+            && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
+            && since.is_none_or(|since| run.started_unix_ns >= since);
+        match kept {
+            Ok(kept) if is_wanted => past.push((run, kept)),
+            Ok(_) => {}
+            Err(error) => warnings.push(format!("a run is left out: {error}")),
+        }
+    }
+    for warning in &warnings {
+        output::say(&format!("lodestone: {warning}"));
+    }
+    past.retain(|(_, kept)| kept.figures.iter().any(|figure| wanted.has(kept, figure)));
+    let (titles, figures) = followed(&past, &wanted);
+    let found = histories(figures);
+    if found.is_empty() {
+        let few = if past.len() < 2 {
+            format!("of the {} stored runs {} match", runs.len(), past.len())
+        } else {
+            format!("{} runs match, and no two of them measured the same step on the same target", past.len())
+        };
+        return Err(Failure::usage(format!(
+            "there is no history: {few}; repeat a run with the same steps, target names and --size"
+        )));
+    }
+    let told: Vec<(Moment, Option<Vec<Difference>>)> = moments(&found)
+        .into_iter()
+        .map(|moment| {
+            let changed = changed_then(&store, past[moment.before].0, past[moment.run].0);
+            (moment, changed)
+        })
+        .collect();
+    let runs: Vec<PastRun> = past
+        .iter()
+        .map(|(run, _)| PastRun { id: run.id.clone(), started_unix_ns: run.started_unix_ns })
+        .collect();
+    let view = view(cli, None, "");
+    let followed = Followed { runs: &runs, histories: &found, titles: &titles, moments: &told, view: &view };
+    if args.json {
+        output::print(json::pretty(&report::history_export(&followed)))?;
+    } else {
+        output::print(report::text(&report::history_document(&followed), output::style(cli.color)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What figures are called within a sentence.
+type Titles = BTreeMap<FigureKey, String>;
+
+/// The figures of the runs, in the order in which the latest run with them has them, target by target.
+fn followed(
+    past: &[(&RunSummary, Kept)],
+    wanted: &Wanted<'_>,
+) -> (Titles, Vec<(FigureKey, Vec<PastFigure>)>) {
+    let mut titles = BTreeMap::new();
+    let mut figures: Vec<(FigureKey, Vec<PastFigure>)> = Vec::new();
+    let mut places: BTreeMap<FigureKey, usize> = BTreeMap::new();
+    for (number, (_, kept)) in past.iter().enumerate().rev() {
+        for figure in kept.figures.iter().filter(|figure| wanted.has(kept, figure)) {
+            let KeptFigure { host, target, step, workload, operation, metric, value, interval, .. } = figure;
+            let (host, target, step) = (host.clone(), target.clone(), step.clone());
+            let (workload, operation, metric) = (*workload, *operation, *metric);
+            let key = FigureKey { host, target, step, workload, operation, metric };
+            let place = *places.entry(key.clone()).or_insert(figures.len());
+            if place == figures.len() {
+                titles.insert(key.clone(), figure.title.clone());
+                figures.push((key, Vec::new()));
+            }
+            let figure = Estimate { value: *value, interval: *interval };
+            figures[place].1.push(PastFigure { run: number, figure });
+        }
+    }
+    figures.sort_by(|(a, _), (b, _)| (&a.host, &a.target).cmp(&(&b.host, &b.target)));
+    (titles, figures)
+}
+
+/// What of the machine and the storage differs between two runs; `None` if a log cannot be read.
+fn changed_then(store: &Store, before: &RunSummary, after: &RunSummary) -> Option<Vec<Difference>> {
+    let read = |run: &RunSummary| -> Option<Run> { Some(store.read(run).ok()?.run) };
+    let mut found = differences(&read(before)?, &read(after)?);
+    let mut seen = BTreeSet::new();
+    found.retain(|d| seen.insert((d.what.clone(), d.before.clone(), d.after.clone())));
+    Some(found)
+}
