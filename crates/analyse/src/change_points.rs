@@ -1,13 +1,12 @@
 //! Change points of a history: where the figure of run after run becomes another one and stays so.
 //!
-//! Existence: the largest standardised difference between the means on both sides of a split, over all splits of many intervals of the
-//! series, short and long, placed by rule (seeded intervals: Kovács, Bühlmann, Li and Munk, Biometrika 110, 2023), against the
-//! largest ones of the same values in random order: a permutation test, so that heavy tails, outliers and two modes cost no false
-//! alarms. Values are clipped at three standard deviations, by the differences from one run to the next, so that one run is no
-//! change. Runs that resemble the one before them are worth less: differences are divided by the
-//! square root of (1 + ρ) ÷ (1 − ρ), with ρ from the clipped first differences, which steps hardly move (for first differences
-//! of an AR(1) series the correlation at lag 1 is −(1 − ρ) ÷ 2). What is found splits the series, and each part is searched in turn (binary segmentation); every change must
-//! then hold between its neighbours, and steps must describe the series better than a line does.
+//! Existence: the largest likelihood ratio of two means to one, over all splits of many intervals of the series, short and long,
+//! placed by rule (seeded intervals: Kovács, Bühlmann, Li and Munk, Biometrika 110, 2023), against the largest ones of the same
+//! values in random order: a permutation test, so that heavy tails, outliers and two modes cost no false alarms. What a single
+//! run is far from its neighbours by is cut, so that one run is no change. Runs that resemble the one before them are worth
+//! less: the root of the logarithm of the ratio is divided by that of (1 + ρ) ÷ (1 − ρ). What is found splits the series, and
+//! each part is searched in turn (binary segmentation); every change must then hold between its neighbours, and steps must
+//! describe the series better than a line does.
 //!
 //! Runs whose own error is large weigh less. A change counts from four runs on both sides; before that it is suspected, if the last runs are
 //! far from all others.
@@ -31,6 +30,8 @@ const SEED: u64 = 1;
 const ALPHA_BETWEEN: f64 = 0.01;
 /// Standard deviations from which the last runs are suspected.
 const SUSPECT: f64 = 4.0;
+/// Three quarters of normal deviations are below this.
+const UPPER_QUARTER: f64 = 1.1503;
 /// The standard deviation of a normal distribution ÷ its median absolute deviation.
 const NORMAL_MAD: f64 = 1.4826;
 
@@ -109,15 +110,34 @@ pub fn course(points: &[Point]) -> Course {
     Course { p, changes, drift, resemblance, scatter }
 }
 
-/// The autocorrelation at lag 1 that the first differences tell, 0 to 0.9.
+/// The autocorrelation at lag 1, 0 to 0.9: the mean of two estimates, each of which is right without a change. That from the clipped first
+/// differences (their correlation at lag 1 is −(1 − ρ) ÷ 2) is hardly moved by any number of steps, but is uncertain; that around the
+/// means on both sides of the best split is moved by all steps but one.
 fn resemblance(logs: &[f64]) -> f64 {
+    let n = logs.len() as f64;
+    if logs.len() < 2 * FEWEST {
+        return 0.0;
+    }
+    let (scores, noise) = scores(logs);
+    let (_, at) = Sums::of(&scores, &vec![1.0; logs.len()], noise).best(0, logs.len(), FEWEST);
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let (before, after) = (mean(&scores[..at]), mean(&scores[at..]));
+    let rest: Vec<f64> =
+        scores.iter().enumerate().map(|(i, score)| score - if i < at { before } else { after }).collect();
+    let squares: f64 = rest.iter().map(|r| r * r).sum();
+    let products: f64 = rest.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let raw = if squares > 0.0 { products / squares } else { 0.0 };
+    // Two means and a place were fitted.
+    let around = raw + (3.0 + 4.0 * raw.max(0.0)) / n;
+    (f64::midpoint(around, of_differences(logs))).clamp(0.0, 0.9)
+}
+
+/// The autocorrelation at lag 1 that the clipped first differences tell.
+fn of_differences(logs: &[f64]) -> f64 {
     let mut differences: Vec<f64> = logs.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mut sorted = differences.clone();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
-    if n < 2 * FEWEST {
-        return 0.0;
-    }
     let (low, high) = (sorted[n / 10], sorted[n - 1 - n / 10]);
     for difference in &mut differences {
         *difference = difference.clamp(low, high);
@@ -125,7 +145,7 @@ fn resemblance(logs: &[f64]) -> f64 {
     let mean = differences.iter().sum::<f64>() / n as f64;
     let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
     let products: f64 = differences.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    if squares <= 0.0 { 0.0 } else { (1.0 + 2.0 * products / squares).clamp(0.0, 0.9) }
+    if squares <= 0.0 { 0.0 } else { (1.0 + 2.0 * products / squares).clamp(-0.9, 0.9) }
 }
 
 /// Weights of the runs: 1 where a run's own error is nothing beside what runs differ by from one to the next.
@@ -154,20 +174,35 @@ struct Search {
     worth: f64,
 }
 
-/// What is far from the middle counts as this many standard deviations.
+/// Runs that the noise from one run to the next counts as, beside the scatter of a part.
+const PRIOR: f64 = 4.0;
+
+/// What is far from the values around it counts as this many standard deviations.
 const CLIP: f64 = 3.0;
 
-/// Distances from the middle, clipped, with a mean of 0 and a variance of 1.
-fn scores(values: &[f64]) -> Vec<f64> {
-    let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    let scale = (NORMAL_MAD * median(&steps).unwrap_or(0.0) / std::f64::consts::SQRT_2).max(1e-9);
-    let middle = median(values).unwrap_or(0.0);
-    let clipped: Vec<f64> = values.iter().map(|v| ((v - middle) / scale).clamp(-CLIP, CLIP)).collect();
-    let Some((mean, deviation)) = mean_and_deviation(&clipped).filter(|(_, deviation)| *deviation > 0.0)
-    else {
-        return vec![0.0; values.len()];
+/// Values with a mean of 0 and a variance of 1, of which none is further than [`CLIP`] from the median of those around it: what a single run
+/// is far off by is cut, what four runs agree on is not. And the variance from one to the next in that measure.
+fn scores(values: &[f64]) -> (Vec<f64>, f64) {
+    let n = values.len();
+    let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    steps.sort_by(f64::total_cmp);
+    // Of runs in two modes nearly half of the steps are small: the quarter of the largest begins above those.
+    let large = steps.get(steps.len() * 3 / 4).copied().unwrap_or(0.0);
+    let scale = (large / UPPER_QUARTER / std::f64::consts::SQRT_2).max(1e-9);
+    let near = |i: usize| {
+        let start = i.saturating_sub(FEWEST - 1).min(n.saturating_sub(2 * FEWEST - 1));
+        median(&values[start..(start + 2 * FEWEST - 1).min(n)]).unwrap_or(0.0)
     };
-    clipped.iter().map(|v| (v - mean) / deviation).collect()
+    let clip = |(i, value): (usize, &f64)| {
+        let near = near(i);
+        (value - near).clamp(-CLIP * scale, CLIP * scale) + near
+    };
+    let clipped: Vec<f64> = values.iter().enumerate().map(clip).collect();
+    let Some((mean, deviation)) = mean_and_deviation(&clipped).filter(|(_, deviation)| *deviation > 1e-12)
+    else {
+        return (vec![0.0; n], 0.0);
+    };
+    (clipped.iter().map(|value| (value - mean) / deviation).collect(), (scale / deviation).powi(2))
 }
 
 /// The intervals of `n` values that are searched: from the whole to the shortest, each layer shorter by √2, half of each over the next.
@@ -188,44 +223,56 @@ fn intervals(n: usize) -> Vec<(usize, usize)> {
     all
 }
 
-/// Sums up to each place: of weights, of their squares, of weighted scores.
-struct Sums(Vec<(f64, f64, f64)>);
+/// Sums up to each place: of weights, their squares, weighted scores and weighted squares of scores.
+struct Sums {
+    upto: Vec<[f64; 4]>,
+    /// The variance of scores from one to the next.
+    noise: f64,
+}
 
 impl Sums {
-    fn of(scores: &[f64], weights: &[f64]) -> Self {
-        let mut sums = vec![(0.0, 0.0, 0.0)];
-        let (mut w, mut ww, mut ws) = (0.0, 0.0, 0.0);
+    fn of(scores: &[f64], weights: &[f64], noise: f64) -> Self {
+        let mut all = [0.0; 4];
+        let mut upto = vec![all];
         for (score, weight) in scores.iter().zip(weights) {
-            (w, ww, ws) = (w + weight, ww + weight * weight, ws + weight * score);
-            sums.push((w, ww, ws));
+            for (sum, one) in
+                all.iter_mut().zip([*weight, weight * weight, weight * score, weight * score * score])
+            {
+                *sum += one;
+            }
+            upto.push(all);
         }
-        Self(sums)
+        Self { upto, noise }
     }
 
-    /// Weight, worth in runs, and mean of a part.
-    fn part(&self, start: usize, end: usize) -> (f64, f64) {
-        let ((a, aa, sa), (b, bb, sb)) = (self.0[start], self.0[end]);
-        let weight = b - a;
-        (weight * weight / (bb - aa), (sb - sa) / weight)
+    fn part(&self, start: usize, end: usize) -> [f64; 4] {
+        std::array::from_fn(|i| self.upto[end][i] - self.upto[start][i])
     }
 
-    /// The difference between both sides of a split in standard deviations.
+    /// The root of the logarithm of the likelihood ratio of two means to one, of normal values whose variance is not known but for
+    /// what the noise says, as standard deviations. Of two means that are all the difference there is, it is very large, and
+    /// the difference of means ÷ its error is not.
     fn deviations(&self, start: usize, at: usize, end: usize) -> f64 {
-        let ((n, before), (m, after)) = (self.part(start, at), self.part(at, end));
-        (after - before) / (1.0 / n + 1.0 / m).sqrt()
+        let ([w, _, s, _], [v, _, t, _]) = (self.part(start, at), self.part(at, end));
+        let [weight, squares, sum, whole] = self.part(start, end);
+        let runs = weight * weight / squares;
+        let between = w * v / weight * (t / v - s / w).powi(2) * runs / weight;
+        let all = (whole - sum * sum / weight).max(0.0) * runs / weight + PRIOR * self.noise;
+        let rest = (1.0 - between / all.max(f64::MIN_POSITIVE)).max(1e-12);
+        (-(runs + PRIOR) * rest.portable_ln()).max(0.0).sqrt()
     }
 
     /// The split of an interval with the largest difference, of those that leave so many values on both sides.
     fn best(&self, start: usize, end: usize, fewest: usize) -> (f64, usize) {
         let splits = start + fewest..=end - fewest;
-        let of = |at: usize| (self.deviations(start, at, end).abs(), at);
+        let of = |at: usize| (self.deviations(start, at, end), at);
         splits.map(of).fold((0.0, start), |best, one| if one.0 > best.0 { one } else { best })
     }
 
     /// The same of several intervals: of the short ones, of which there are more, what exceeds the difference that is to be expected of the
     /// largest of them (Dümbgen and Spokoiny, Ann. Statist. 29, 2001). Differences are `worth` so much.
     fn best_of(&self, intervals: &[(usize, usize)], worth: f64) -> (f64, usize) {
-        let n = self.0.len() as f64 - 1.0;
+        let n = self.upto.len() as f64 - 1.0;
         let of = |(start, end): &(usize, usize)| {
             let (found, at) = self.best(*start, *end, FEWEST);
             (found * worth - (2.0 * (n / (end - start) as f64).portable_ln()).sqrt(), at)
@@ -258,15 +305,15 @@ impl Search {
             return 1.0;
         }
         let weights = &self.weights[start..end];
-        let mut scores = scores(&self.logs[start..end]);
+        let (mut scores, noise) = scores(&self.logs[start..end]);
         let intervals = intervals(end - start);
-        let (found, at) = Sums::of(&scores, weights).best_of(&intervals, self.worth);
+        let (found, at) = Sums::of(&scores, weights, noise).best_of(&intervals, self.worth);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let most = (ALPHA * (SHUFFLES + 1) as f64) as usize - 1;
         let (mut larger, mut by_chance) = (0, Vec::new());
         for _ in 0..SHUFFLES {
             scores.shuffle(&mut rng);
-            by_chance.push(Sums::of(&scores, weights).best_of(&intervals, 1.0).0);
+            by_chance.push(Sums::of(&scores, weights, noise).best_of(&intervals, 1.0).0);
             larger += usize::from(by_chance.last().is_some_and(|best| *best >= found));
             if larger > most {
                 return (larger + 1) as f64 / (by_chance.len() + 1) as f64;
@@ -281,6 +328,11 @@ impl Search {
         p
     }
 
+    fn sums(&self, start: usize, end: usize) -> Sums {
+        let (scores, noise) = scores(&self.logs[start..end]);
+        Sums::of(&scores, &self.weights[start..end], noise)
+    }
+
     /// The ends of the parts beside a cut.
     fn around(&self, cuts: &[usize], i: usize) -> (usize, usize) {
         let start = i.checked_sub(1).map_or(0, |before| cuts[before]);
@@ -293,7 +345,7 @@ impl Search {
             let mut chances = Vec::new();
             for i in 0..cuts.len() {
                 let (start, end) = self.around(cuts, i);
-                let sums = Sums::of(&scores(&self.logs[start..end]), &self.weights[start..end]);
+                let sums = self.sums(start, end);
                 let (found, at) = sums.best(0, end - start, FEWEST);
                 cuts[i] = start + at;
                 // What is larger yet with fewer runs on one side is no change, but an outlier, or not one yet.
@@ -309,7 +361,7 @@ impl Search {
 
     fn change(&self, cuts: &[usize], i: usize) -> ChangePoint {
         let (at, (start, end)) = (cuts[i], self.around(cuts, i));
-        let sums = Sums::of(&scores(&self.logs[start..end]), &self.weights[start..end]);
+        let sums = self.sums(start, end);
         let of = |at: usize| (sums.deviations(0, at - start, end - start) * self.worth).powi(2);
         // Where a split is as good but for a difference that is seen by chance.
         let is_as_good = |split: &usize| of(*split) >= of(at) - 3.84;
@@ -505,6 +557,22 @@ mod tests {
         assert_eq!(found.changes, []);
         let (low, high) = found.drift.unwrap().interval.unwrap();
         assert!(low < 0.2f64.portable_exp() && 0.2f64.portable_exp() < high && low > 1.1, "{found:?}");
+    }
+
+    /// A loop device that was throttled to a fifth after 16 runs: what is measured then hardly scatters, so that the differences from run to
+    /// run are those of a few runs.
+    #[test]
+    fn a_fall_to_a_fifth_is_found_whatever_the_runs_before_seem_to_resemble() {
+        let rates = [
+            199.6, 161.2, 149.0, 115.2, 175.2, 156.8, 155.6, 182.6, 234.7, 183.2, 206.6, 190.5, 172.3, 173.6,
+            182.3, 131.2, 37.0, 37.1, 37.0, 36.4, 37.1, 36.2, 36.6, 36.3, 36.5, 36.1, 48.2, 36.5, 36.5, 45.5,
+        ];
+        let points: Vec<Point> =
+            rates.iter().map(|rate| Point { log: rate.portable_ln(), error: 0.05 }).collect();
+        for runs in 22..=rates.len() {
+            let found = course(&points[..runs]);
+            assert_eq!(places(&found), [16], "{runs} runs: {found:?}");
+        }
     }
 
     #[test]

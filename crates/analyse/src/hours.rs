@@ -9,12 +9,15 @@
 //!
 //! The caller passes the reader's local hour: nothing here reads a clock.
 
+use std::collections::BTreeSet;
+
 use model::{Better, Estimate, PortableMath, Run};
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::compare::headline;
+use crate::history::{History, PastFigure};
 use crate::measure::measurements;
 use crate::stats::{mean_and_deviation, t_quantile};
 
@@ -22,6 +25,8 @@ use crate::stats::{mean_and_deviation, t_quantile};
 const ALPHA: f64 = 0.05;
 /// Number of random assignments of values to hours, in addition to the true one.
 const SHUFFLES: usize = 9_999;
+/// Runs of which the hours are looked at.
+const FEWEST_RUNS: usize = 3;
 /// Seed of the shuffling: the same runs give the same answer.
 const SEED: u64 = 1;
 
@@ -328,7 +333,36 @@ pub fn runs_by_hour(runs: &[(&Run, u8, i64)]) -> Vec<TargetByHour> {
         let steps: Vec<_> = steps.into_iter().map(|(step, _)| step).zip(judged).collect();
         (!steps.is_empty()).then_some(TargetByHour { target, plan, runs: members.len(), steps })
     };
-    groups.into_iter().filter(|(_, members)| members.len() >= 3).filter_map(group).collect()
+    groups.into_iter().filter(|(_, members)| members.len() >= FEWEST_RUNS).filter_map(group).collect()
+}
+
+/// The hours of the day of figures that are followed from run to run, for each target of each machine with three runs or more. `at`
+/// has the local hour at which a run began and the number of its local day.
+pub fn histories_by_hour(histories: &[History], at: impl Fn(usize) -> (u8, i64)) -> Vec<TargetByHour> {
+    let hosts: BTreeSet<&str> = histories.iter().map(|history| history.key.host.as_str()).collect();
+    let place = |history: &History| (history.key.host.clone(), history.key.target.clone());
+    let places: BTreeSet<(String, String)> = histories.iter().map(place).collect();
+    let of_place = |of: (String, String)| {
+        let own: Vec<&History> =
+            histories.iter().filter(|h| place(h) == of && h.figures.len() >= FEWEST_RUNS).collect();
+        let runs_at = |history: &&History| -> Vec<RunAt> {
+            let is_inverse = history.key.metric.better() == Better::Lower;
+            let speed = |value: f64| if is_inverse { 1.0 / value } else { value };
+            let run = |past: &PastFigure| {
+                let (hour, day) = at(past.run);
+                (hour, day, speed(past.figure.value))
+            };
+            history.figures.iter().map(run).collect()
+        };
+        let steps: Vec<Vec<RunAt>> = own.iter().map(runs_at).collect();
+        let runs = steps.iter().map(Vec::len).max()?;
+        let names = own.iter().map(|history| history.key.step.clone());
+        let steps = names.zip(by_hour_of_steps(&steps)).collect();
+        let (host, target) = of;
+        let target = if hosts.len() > 1 { format!("{target} of {host}") } else { target };
+        Some(TargetByHour { target, plan: String::new(), runs, steps })
+    };
+    places.into_iter().filter_map(of_place).collect()
 }
 
 /// Each step of a run with the speed of one target in it.
@@ -368,6 +402,41 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn the_hours_of_histories_are_those_of_their_runs() {
+        use crate::history::{FigureKey, histories};
+        let made = runs(10, &[8, 20], evening, 5);
+        let key = |step: &str, metric| FigureKey {
+            host: "pi".to_owned(),
+            target: "disk".to_owned(),
+            step: step.to_owned(),
+            workload: 1,
+            operation: model::Operation::Read,
+            metric,
+        };
+        let past = |of: fn(f64) -> f64| -> Vec<PastFigure> {
+            let figure = |(run, (_, _, value)): (usize, &RunAt)| PastFigure {
+                run,
+                figure: Estimate { value: of(*value), interval: None },
+            };
+            made.iter().enumerate().map(figure).collect()
+        };
+        let followed = histories(vec![
+            (key("reads", model::Metric::Bandwidth), past(|value| value)),
+            (key("paced", model::Metric::LatP99), past(|value| 1.0 / value)),
+        ]);
+        let found = histories_by_hour(&followed, |run| (made[run].0, made[run].1));
+        let [disk] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((disk.target.as_str(), disk.runs, disk.steps.len()), ("disk", 20, 2));
+        for (step, hours) in &disk.steps {
+            assert_eq!(hours.verdict, HoursVerdict::Differ, "{step}");
+            assert!(
+                hours.hours.iter().all(|hour| hour.is_slower() == (hour.hour == 20)),
+                "{step}: {hours:?}"
+            );
+        }
     }
 
     fn evening(hour: u8) -> f64 {

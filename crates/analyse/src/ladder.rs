@@ -6,6 +6,9 @@
 //! analysis after each and a test at their end; what that does not decide is left, and the search goes on on both sides of it: what is
 //! carried has been met, what is too much has been missed, and nothing between is claimed.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use model::{Ladder, Plan, Run};
 
 use crate::requirements::{Judgement, Sample, Standing, judge};
@@ -123,22 +126,28 @@ fn looks_good(judgements: &[Judgement], step: &str, target: &str) -> Option<bool
     (!headrooms.is_empty()).then(|| headrooms.iter().all(|headroom| *headroom >= 1.0))
 }
 
-/// The steps that are the turn of the ladders' searches on a target while rounds continue.
-pub fn rungs_in_turn(plan: &Plan, samples: &[Sample], target: &str) -> Vec<String> {
+/// The steps and targets that are the turn of the ladders' searches while rounds continue.
+pub fn rungs_in_turn(plan: &Plan, samples: &[Sample], targets: &[&str]) -> BTreeSet<(String, String)> {
     if plan.ladders.is_empty() {
-        return Vec::new();
+        return BTreeSet::new();
     }
-    let (meanwhile, at_end) = (judge(plan, samples, true), judge(plan, samples, false));
-    let of_rung = |step: &str| match known(&meanwhile, step, target) {
-        Known::Left => known(&at_end, step, target),
+    let meanwhile = judge(plan, samples, true);
+    // Only what is left open is judged as at the end.
+    let at_end = OnceCell::new();
+    let of_rung = |step: &str, target: &str| match known(&meanwhile, step, target) {
+        Known::Left => known(at_end.get_or_init(|| judge(plan, samples, false)), step, target),
         other => other,
     };
-    let turn = |ladder: &Ladder| {
-        let status = |step: &str| (of_rung(step), looks_good(&meanwhile, step, target));
+    let turn = |ladder: &Ladder, target: &str| {
+        let status = |step: &str| (of_rung(step, target), looks_good(&meanwhile, step, target));
         let all: Vec<Status> = ladder.rungs.iter().map(|rung| status(&rung.step)).collect();
-        next(&all).map(|rung| ladder.rungs[rung].step.clone())
+        next(&all).map(|rung| (ladder.rungs[rung].step.clone(), target.to_owned()))
     };
-    plan.ladders.iter().filter_map(turn).collect()
+    let of_target = |target: &&str| {
+        let target = *target;
+        plan.ladders.iter().filter_map(|ladder| turn(ladder, target)).collect::<Vec<_>>()
+    };
+    targets.iter().flat_map(of_target).collect()
 }
 
 impl Headroom {

@@ -50,7 +50,9 @@ pub use findings::{RULES, Rule, link_name};
 pub use forecast::{Forecast, forecasts, out_of_reach};
 pub use groups::{GROUP, GroupMean, Groups, groups};
 pub use history::{FigureKey, History, Moment, PastFigure, histories, moments};
-pub use hours::{ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, runs_by_hour};
+pub use hours::{
+    ByHour, HourFigure, HoursVerdict, RunAt, TargetByHour, by_hour, histories_by_hour, runs_by_hour,
+};
 pub use kinds::{KindVerdict, StorageKind, StorageTraits, classify_storage};
 pub use ladder::{Headroom, rungs_in_turn};
 pub use length::{

@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use model::{DeviceActivity, Layer, LayerKind, fact};
+use model::{DeviceActivity, Layer, LayerKind, MachineCpu, fact};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::probes::throttled_now;
+use crate::probes::{hottest, throttled_now};
 use crate::stack::entries;
-use crate::{Counters, Roots, difference, read_line};
+use crate::{Counters, Roots, difference, machine_cpu, read_line};
 
 /// A device that moves fewer bytes per second counts as quiet: an occasional log line.
 const QUIET_BYTES_PER_SECOND: f64 = 1e6;
@@ -176,6 +177,39 @@ pub fn slowness(roots: &Roots) -> Vec<Concern> {
     found
 }
 
+/// Reasons to leave a measurement for later that could be made at any time: battery, throttling, a temperature above `warmest` °C, other
+/// work. Watches the machine for `during`.
+pub fn unfit(roots: &Roots, warmest: Option<f64>, during: Duration) -> Vec<Concern> {
+    /// Share of the processors' time from which a machine counts as busy.
+    const BUSY: f64 = 0.5;
+    let mut found: Vec<Concern> = slowness(roots);
+    found.retain(|concern| ["battery", "throttled"].contains(&concern.topic));
+    let hot = warmest.and_then(|warmest| hottest(roots).filter(|(_, celsius)| *celsius > warmest));
+    found.extend(
+        hot.map(|(sensor, celsius)| Concern {
+            topic: "hot",
+            message: format!("{sensor} has {celsius:.0} °C"),
+        }),
+    );
+    let before = machine_cpu(roots);
+    std::thread::sleep(during);
+    if let Some(share) = before.zip(machine_cpu(roots)).and_then(|(before, after)| worked(&before, &after))
+        && share > BUSY
+    {
+        let message = format!("other programs use {:.0} % of the processors", share * 100.0);
+        found.push(Concern { topic: "busy", message });
+    }
+    found
+}
+
+/// The share of the processors' time that was worked between two readings.
+fn worked(before: &MachineCpu, after: &MachineCpu) -> Option<f64> {
+    let idle = |cpu: &MachineCpu| cpu.idle_ns + cpu.iowait_ns;
+    let all = |cpu: &MachineCpu| idle(cpu) + cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.steal_ns;
+    let whole = all(after).checked_sub(all(before)).filter(|ns| *ns > 0)?;
+    Some(1.0 - idle(after).saturating_sub(idle(before)) as f64 / whole as f64)
+}
+
 fn governor(roots: &Roots) -> Option<Concern> {
     let policies = entries(&roots.sys.join("devices/system/cpu/cpufreq"));
     let is_slow = |policy: &&PathBuf| {
@@ -335,6 +369,30 @@ mod tests {
         assert!(policy("cpufreq-dt", "ondemand", "").is_empty());
         assert!(policy("intel_pstate", "powersave", "balance_performance").is_empty());
         assert_eq!(policy("amd-pstate-epp", "powersave", "power"), ["governor"]);
+    }
+
+    #[test]
+    fn a_hot_and_a_busy_machine_are_no_place_to_measure() {
+        let tree = Tree::new();
+        let zone = "sys/class/thermal/thermal_zone0";
+        tree.file(&format!("{zone}/type"), "cpu-thermal\n");
+        tree.file(&format!("{zone}/temp"), "71500\n");
+        let topics = |warmest| -> Vec<&str> {
+            unfit(&tree.roots(), warmest, Duration::ZERO).iter().map(|concern| concern.topic).collect()
+        };
+        assert!(topics(None).is_empty());
+        assert!(topics(Some(80.0)).is_empty());
+        assert_eq!(topics(Some(70.0)), ["hot"]);
+        let cpu = |user_ns: u64, idle_ns: u64| MachineCpu {
+            user_ns,
+            system_ns: 0,
+            irq_ns: 0,
+            steal_ns: 0,
+            iowait_ns: 0,
+            idle_ns,
+        };
+        assert_eq!(worked(&cpu(10, 10), &cpu(40, 20)), Some(0.75));
+        assert_eq!(worked(&cpu(10, 10), &cpu(10, 10)), None);
     }
 
     #[test]

@@ -11,12 +11,16 @@ use crate::failure::exit_codes_help;
 mod history;
 mod machines;
 mod require;
+mod schema;
 mod stack;
+mod watch;
 
 pub use history::HistoryArgs;
 pub use machines::MachineArgs;
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
+pub use schema::{SchemaArgs, SchemaOf};
 pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
+pub use watch::{InstallArgs, WATCH_FLAGS, WatchArgs, WatchCommand, WatchedArgs};
 
 /// A storage benchmark for Linux that answers with evidence: which of these disks, filesystems or
 /// machines is faster, by how much, and is the difference real?
@@ -82,6 +86,8 @@ pub enum UnitWord {
 pub enum Command {
     /// Measure one or more targets, interleaved, and compare them
     Run(Box<RunArgs>),
+    /// Run again and again, and tell when something has changed
+    Watch(Box<WatchArgs>),
     /// Show this machine's storage, down to the disks: everything that can be measured
     Targets(TargetsArgs),
     /// List the suites, show one, or explain the options that a suite may set
@@ -869,29 +875,4 @@ pub struct CompletionsArgs {
     /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
-}
-
-/// Arguments of `schema`.
-#[derive(Debug, Args)]
-pub struct SchemaArgs {
-    /// Export that the schema describes
-    #[arg(value_enum, default_value_t = SchemaOf::Run)]
-    pub of: SchemaOf,
-}
-
-/// The outputs that have a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemaOf {
-    /// `export --format json` and `run --json`.
-    Run,
-    /// `compare --json`.
-    Comparison,
-    /// `export --telemetry --format json`.
-    Telemetry,
-    /// `history --json`.
-    History,
-    /// `targets --json`.
-    Targets,
-    /// `crosscheck --format json`.
-    Crosscheck,
 }

@@ -5,7 +5,7 @@ use std::iter::successors;
 
 /// Exit code of an import that left something out.
 pub const LEFT_OUT: u8 = 1;
-/// Exit code of a run whose storage misses a requirement.
+/// Exit code of a run whose storage misses a requirement, and of a watch that saw a change.
 pub const MISSED: u8 = 1;
 /// Exit code of a usage error.
 pub const USAGE: u8 = 2;
@@ -19,7 +19,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "success; notes and warnings among the findings do not change this"),
     (
         MISSED,
-        "`run --require` found a requirement missed, or with `--strict` undecided; `import` imported part of its input and left out \
+        "`run --require` found a requirement missed, or with `--strict` undecided; `watch` saw a change; `import` imported part of its input and left out \
          the rest",
     ),
     (
@@ -28,13 +28,13 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     ),
     (
         FAILED,
-        "failure: a repeat or target failed, nothing was measured on a target, the findings of `run` or `crosscheck` \
+        "failure: a repeat or target failed, nothing was measured on a target, a run of `watch` failed, the findings of `run` or `crosscheck` \
          contain an error (such as corrupted data), `crosscheck` could not compare anything, `import` found no results, `clean` could \
          not remove a leftover, or a store or output could not be read or written",
     ),
     (
         INTERRUPTED,
-        "`run` or `crosscheck` was stopped (Ctrl-C, SIGTERM, SIGHUP); another command ends by the signal itself",
+        "`run`, `watch` or `crosscheck` was stopped (Ctrl-C, SIGTERM, SIGHUP); another command ends by the signal itself",
     ),
 ];
 

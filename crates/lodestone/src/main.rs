@@ -42,6 +42,7 @@ fn work() -> ExitCode {
     }
     let result = match &cli.command {
         Command::Run(args) => commands::run::run(&cli, args),
+        Command::Watch(args) => commands::timers::watch_by(&cli, args),
         Command::Targets(args) => commands::targets::targets(&cli, args),
         Command::Suites(args) => commands::suites::suites(args),
         Command::Profiles(args) => commands::suites::profiles(args),

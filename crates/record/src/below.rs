@@ -58,6 +58,22 @@ pub(crate) fn create_new(directory: &OwnedFd, name: &str) -> io::Result<File> {
     Ok(fs::openat(directory, name, flags, Mode::from_raw_mode(0o666))?.into())
 }
 
+/// Opens a regular file for appending, and creates it if there is none. Refuses a symbolic link.
+pub(crate) fn append_to(directory: &OwnedFd, name: &str) -> io::Result<File> {
+    let flags = OFlags::WRONLY
+        | OFlags::APPEND
+        | OFlags::CREATE
+        | OFlags::NOFOLLOW
+        | OFlags::NONBLOCK
+        | OFlags::NOCTTY
+        | OFlags::CLOEXEC;
+    let file = fs::openat(directory, name, flags, Mode::from_raw_mode(0o666))?;
+    if FileType::from_raw_mode(fs::fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("the file is not a regular file"));
+    }
+    Ok(file.into())
+}
+
 /// Removes the name of a file.
 pub(crate) fn remove(directory: &OwnedFd, name: &str) -> io::Result<()> {
     Ok(fs::unlinkat(directory, name, AtFlags::empty())?)

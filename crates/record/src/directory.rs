@@ -9,7 +9,7 @@ use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use crate::below::{make_directory, names_in, open_directory, open_regular};
+use crate::below::{append_to, make_directory, names_in, open_directory, open_regular};
 use crate::unfinished::{self, Unfinished, sweep};
 
 /// File names in a store.
@@ -18,6 +18,8 @@ pub(crate) const REPORTS: &str = "reports";
 pub(crate) const INDEX: &str = "index";
 /// The figures of the runs, for their history.
 pub(crate) const FIGURES: &str = "figures";
+/// The runs that were due and left out.
+pub(crate) const LEFT_OUT: &str = "left-out";
 const MARKER: &str = "store.json";
 /// The root of a filesystem has this directory.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -152,7 +154,7 @@ impl Directory {
             };
         }
         let known = |name: &String| {
-            [RUNS, REPORTS, INDEX, FIGURES].contains(&name.as_str())
+            [RUNS, REPORTS, INDEX, FIGURES, LEFT_OUT].contains(&name.as_str())
                 || name == LOST_AND_FOUND
                 || name.starts_with(unfinished::PREFIX)
                 || name.starts_with(EARLIER_INDEX)
@@ -174,7 +176,7 @@ impl Directory {
         }
         // A directory with logs is a store whatever its index is; a foreign index stays as it is.
         let of_runs = |name: &&String| {
-            [INDEX, FIGURES].contains(&name.as_str())
+            [INDEX, FIGURES, LEFT_OUT].contains(&name.as_str())
                 || *name == REPORTS && !has(RUNS)
                 || name.starts_with(EARLIER_INDEX)
         };
@@ -280,6 +282,19 @@ impl Directory {
     /// Replaces the figures of the runs.
     pub fn replace_figures(&self, bytes: &[u8]) -> io::Result<()> {
         write_whole(&self.held, FIGURES, bytes)
+    }
+
+    /// The runs that were left out; empty if there is no such file.
+    pub fn left_out(&self) -> io::Result<Vec<u8>> {
+        self.small_file(LEFT_OUT)
+    }
+
+    /// Adds a line to the runs that were left out.
+    pub fn add_left_out(&self, line: &[u8]) -> io::Result<()> {
+        // A line that was cut off must not take this one with it.
+        let is_cut_off = self.left_out()?.last().is_some_and(|last| *last != b'\n');
+        let end: &[u8] = if is_cut_off { b"\n" } else { b"" };
+        append_to(&self.held, LEFT_OUT)?.write_all(&[end, line].concat())
     }
 
     /// Replaces the index and removes the temporary files of killed programs.

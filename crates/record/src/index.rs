@@ -4,8 +4,6 @@
 //! index, and concurrent runs need no lock. Each line carries a checksum; the log of a line that does not match is read
 //! again.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use twox_hash::XxHash3_64;
@@ -58,10 +56,15 @@ pub(crate) fn write(runs: &[RunSummary]) -> serde_json::Result<Vec<u8>> {
 pub(crate) fn lines<T: Serialize>(title: &str, version: u32, rows: &[T]) -> serde_json::Result<Vec<u8>> {
     let mut text = format!("{title}{version}\n");
     for row in rows {
-        let json = serde_json::to_string(row)?;
-        let _ = writeln!(text, "{:016x} {json}", checksum_of(json.as_bytes(), version));
+        text.push_str(&line(row, version)?);
     }
     Ok(text.into_bytes())
+}
+
+/// The line of a row.
+pub(crate) fn line<T: Serialize>(row: &T, version: u32) -> serde_json::Result<String> {
+    let json = serde_json::to_string(row)?;
+    Ok(format!("{:016x} {json}\n", checksum_of(json.as_bytes(), version)))
 }
 
 /// The version is part of it, so that no line of another version counts.

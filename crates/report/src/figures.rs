@@ -37,7 +37,7 @@ pub fn display_rate(bytes_per_second: f64, units: Units) -> String {
 }
 
 /// An amount of bytes, such as `1.07 GB`.
-pub(crate) fn display_bytes(bytes: u64, units: Units) -> String {
+pub fn display_bytes(bytes: u64, units: Units) -> String {
     match units.base() {
         1024.0 => scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
         _ => scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB"]),

@@ -42,6 +42,8 @@ pub struct Followed<'a> {
     /// When anything changed, the latest first, with the differences between the circumstances before and after; `None` where they cannot
     /// be read any more.
     pub moments: &'a [(Moment, Option<Vec<Difference>>)],
+    /// Runs since the first one that were due and not made.
+    pub left_out: usize,
     /// The reader's choices.
     pub view: &'a RunView,
 }
@@ -118,6 +120,14 @@ impl Followed<'_> {
         format!("Since {} (run {runs}) {what}{others}; {because}.", self.date(moment.run))
     }
 
+    /// A sentence for each moment.
+    pub fn moment_sentences(&self) -> Vec<String> {
+        let of = |(moment, differences): &(Moment, Option<Vec<Difference>>)| {
+            self.moment_sentence(moment, differences.as_deref())
+        };
+        self.moments.iter().map(of).collect()
+    }
+
     /// What is suspected, the most recent first.
     fn suspicions(&self) -> Vec<String> {
         let of = |history: &History| {
@@ -162,7 +172,9 @@ impl Followed<'_> {
             .map(|h| h.course.smallest_change(h.figures.len(), LASTING))
             .collect();
         smallest.sort_by(f64::total_cmp);
-        let found = smallest.get(smallest.len() / 2).map_or_else(String::new, |share| {
+        // More than twice or half says nothing.
+        let middle = smallest.get(smallest.len() / 2).filter(|share| **share < 1.0);
+        let found = middle.map_or_else(String::new, |share| {
             let share = display_percent(*share);
             match smallest.len() {
                 1 => format!("; a change of {share} would have been found within {LASTING} runs"),
@@ -175,6 +187,7 @@ impl Followed<'_> {
             (0, _) => return String::new(),
             (1, 1) => "The figure".to_owned(),
             (n, all) if n == all => format!("None of {} ", counted(all, "figure")),
+            (1, _) => "The other figure".to_owned(),
             (n, _) => format!("The other {}", counted(n, "figure")),
         };
         match figures.strip_prefix("None") {
@@ -313,15 +326,18 @@ fn by(metric: Metric, ratio: Estimate) -> String {
 
 /// The histories of figures: what changed and when, then the table.
 pub fn history_document(followed: &Followed<'_>) -> Document {
-    let of = |(moment, differences): &(Moment, Option<Vec<Difference>>)| {
-        followed.moment_sentence(moment, differences.as_deref())
-    };
-    let mut answer: Vec<String> = followed.moments.iter().take(TOLD).map(of).collect();
+    let mut answer = followed.moment_sentences();
+    answer.truncate(TOLD);
     let more = followed.moments.len().saturating_sub(TOLD);
     answer.extend((more > 0).then(|| format!("Before that there were {}.", counted(more, "more moment"))));
     answer.extend(followed.drifts());
     answer.extend(followed.suspicions());
     answer.extend(Some(followed.still()).filter(|sentence| !sentence.is_empty()));
+    answer.extend((followed.left_out > 0).then(|| {
+        let (runs, were) =
+            (counted(followed.left_out, "run"), if followed.left_out == 1 { "was" } else { "were" });
+        format!("{runs} that {were} due {were} left out (the file left-out in the store says when and why).")
+    }));
     let runs = followed.runs;
     let title = match runs {
         [] => "No runs".to_owned(),

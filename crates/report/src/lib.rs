@@ -45,7 +45,7 @@ pub use export::matrix::{Layout, MatrixError, RunWithAnalysis, matrix_csv, matri
 pub use export::offsets::{OFFSETS_COLUMNS, has_offsets, offsets_csv};
 pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
-pub use figures::{Units, display_iops, display_ns, display_rate, units_as_published};
+pub use figures::{Units, display_bytes, display_iops, display_ns, display_rate, units_as_published};
 pub use health::{Condition, Health, health_document};
 pub use history::{
     Followed, HISTORY_SCHEMA, HistoryExport, PastRun, history_document, history_export, history_schema,

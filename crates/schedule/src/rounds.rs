@@ -73,19 +73,21 @@ impl Scheduler {
             true => Vec::new(),
             false => self.evidence.samples(&self.plan),
         };
+        let going_on = self.lanes.iter().enumerate().filter(|(j, _)| !self.given_up[*j]);
+        let targets: Vec<&str> = going_on.map(|(_, lane)| lane.target.as_str()).collect();
+        let in_turn = rungs_in_turn(&self.plan, &samples, &targets);
         let mut pairs = Vec::new();
         for (j, lane) in self.lanes.iter().enumerate().filter(|(j, _)| !self.given_up[*j]) {
-            let in_turn = rungs_in_turn(&self.plan, &samples, &lane.target);
             let steps = self.plan.steps.iter().zip(&lane.runs).enumerate();
             let wanted = steps.filter(|(i, (step, runs))| {
                 let is_done = round > 0 && step.workload.modifiers.once;
-                **runs
-                    && !is_done
-                    && !self.given_up_steps.contains(i)
-                    && match self.plan.ladder_of(&step.id) {
-                        Some(_) => in_turn.contains(&step.id),
-                        None => !settled.contains(&(step.id.clone(), lane.target.clone())),
+                **runs && !is_done && !self.given_up_steps.contains(i) && {
+                    let pair = (step.id.clone(), lane.target.clone());
+                    match self.plan.ladder_of(&step.id) {
+                        Some(_) => in_turn.contains(&pair),
+                        None => !settled.contains(&pair),
                     }
+                }
             });
             pairs.extend(wanted.map(|(i, _)| (i, j)));
         }

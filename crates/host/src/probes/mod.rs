@@ -35,6 +35,7 @@ use change_filter::{ChangeFilter, Sample};
 use kernel_file::KernelFile;
 
 pub(crate) use disk_temperature::disk_sensors;
+pub(crate) use temperature::hottest;
 pub(crate) use throttling::{throttled_before, throttled_now};
 
 /// All probes, in the order in which they poll and in which their series are shown.

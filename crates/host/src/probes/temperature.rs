@@ -66,6 +66,16 @@ impl Reader for Temperatures {
     }
 }
 
+/// The warmest sensor of the processors and the board, with its temperature in °C.
+pub(crate) fn hottest(roots: &Roots) -> Option<(String, f64)> {
+    let all = zones(roots).into_iter().chain(processors(roots));
+    let read = |sensor: Sensor| {
+        let thousandths: f64 = read_line(&sensor.path)?.parse().ok()?;
+        Some((sensor.key, thousandths / 1000.0))
+    };
+    all.filter_map(read).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 fn zones(roots: &Roots) -> Vec<Sensor> {
     let zones = entries(&roots.sys.join("class/thermal")).into_iter();
     let sensor = |zone: PathBuf| Some(Sensor { key: read_line(zone.join("type"))?, path: zone.join("temp") });

@@ -3,7 +3,7 @@
 use clap::Args;
 
 /// Arguments of `history`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct HistoryArgs {
     /// Only runs on this machine
     #[arg(long, value_name = "NAME")]
@@ -33,7 +33,11 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "METRIC")]
     pub metric: Option<String>,
 
-    /// Print JSON
+    /// Show whether speed depends on the hour of the day
     #[arg(long)]
+    pub by_hour: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "by_hour")]
     pub json: bool,
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use analyse::{
-    Difference, Estimator, FigureKey, Moment, PastFigure, differences, headline, histories, measurements,
-    moments,
+    Difference, Estimator, FigureKey, History, Moment, PastFigure, differences, headline, histories,
+    histories_by_hour, measurements, moments,
 };
 use model::{Estimate, Metric, Operation, Run, Step};
-use record::{Listing, Log, RunState, RunSummary, Store};
-use report::{Followed, PastRun, json};
+use record::{LeftOut, Listing, Log, RunState, RunSummary, Store};
+use report::{Followed, PastRun, RunView, json};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Version of [`Kept`], and of how its figures are made.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The metrics that can be followed beside the headline.
 const METRICS: [Metric; 5] =
     [Metric::Bandwidth, Metric::Iops, Metric::LatMean, Metric::LatP50, Metric::LatP99];
@@ -30,6 +30,8 @@ const METRICS: [Metric; 5] =
 struct Kept {
     /// The labels of its targets.
     labels: BTreeMap<String, BTreeMap<String, String>>,
+    /// The targets by host and name, with the bytes that were written to each.
+    written: Vec<(String, String, u64)>,
     figures: Vec<KeptFigure>,
 }
 
@@ -47,6 +49,9 @@ struct KeptFigure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interval: Option<(f64, f64)>,
 }
+
+/// A stored run with what is kept of it.
+type PastFigures = (RunSummary, Kept);
 
 /// A digest of what a step does, however long and under whatever title.
 fn workload_digest(step: &Step) -> u64 {
@@ -79,7 +84,22 @@ fn kept(log: Log) -> Kept {
         })
     };
     let figures = measurements(run, Estimator::Mean).into_iter().filter_map(figure).collect();
-    Kept { labels: labels.collect(), figures }
+    Kept { labels: labels.collect(), written: written(run), figures }
+}
+
+/// What a run wrote to each of its targets, test data included.
+fn written(run: &Run) -> Vec<(String, String, u64)> {
+    let of = |target: &model::Target| {
+        let name = &target.name;
+        let laid_out =
+            run.layouts.iter().filter(|laid_out| laid_out.target == *name).map(|laid_out| laid_out.bytes);
+        let repeats = run.repeats.iter().filter(|repeat| repeat.started.target == *name);
+        let moved =
+            repeats.map(|repeat| repeat.whole().get(&Operation::Write).map_or(0, |stats| stats.bytes));
+        let bytes = laid_out.chain(moved).fold(0, u64::saturating_add);
+        (run.started.machine_of(name).to_owned(), name.clone(), bytes)
+    };
+    run.started.targets.iter().map(of).collect()
 }
 
 /// What of the figures is followed.
@@ -125,35 +145,80 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Tells what changed in the figures of the stored runs, when, and what changed of the machine at the same time.
-///
-/// # Errors
-/// The store cannot be read, or nothing in it matches.
-pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
-    let wanted = Wanted::of(args)?;
-    let since = args.since.as_deref().map(since_unix_ns).transpose()?;
-    let store = store(cli)?;
+/// What is followed through a store, and what was found.
+pub(super) struct Found {
+    /// The runs, oldest first.
+    pub runs: Vec<PastRun>,
+    histories: Vec<History>,
+    titles: Titles,
+    /// When anything changed, the latest first.
+    pub moments: Vec<(Moment, Option<Vec<Difference>>)>,
+    left_out: usize,
+}
+
+impl Found {
+    pub(super) fn told<'a>(&'a self, view: &'a RunView) -> Followed<'a> {
+        let Self { runs, histories, titles, moments, left_out } = self;
+        Followed { runs, histories, titles, moments, left_out: *left_out, view }
+    }
+}
+
+/// The stored runs with what is kept of each, oldest first, but those in progress; also problems of the store, as sentences.
+fn past_runs(store: &Store) -> Result<(Vec<PastFigures>, Vec<String>), Failure> {
     let Listing { runs, mut warnings } = store.list().map_err(Failure::failed)?;
-    let mut past: Vec<(&RunSummary, Kept)> = Vec::new();
+    let mut past = Vec::new();
     for (run, kept) in runs.iter().zip(store.figures(VERSION, &runs, kept)) {
-        let is_wanted = !matches!(run.state, RunState::Running)
-            && args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
-            && since.is_none_or(|since| run.started_unix_ns >= since);
         match kept {
-            Ok(kept) if is_wanted => past.push((run, kept)),
+            Ok(kept) if run.state != RunState::Running => past.push((run.clone(), kept)),
             Ok(_) => {}
             Err(error) => warnings.push(format!("a run is left out: {error}")),
         }
     }
+    Ok((past, warnings))
+}
+
+/// Bytes that the stored runs since then wrote, and the latest of them, to the target of theirs that had most.
+pub(super) fn written_since(
+    store: &Store,
+    since_unix_ns: i64,
+    targets: &[String],
+) -> Result<(u64, u64), Failure> {
+    let (past, _) = past_runs(store)?;
+    let mut all: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
+    for (run, kept) in &past {
+        for (host, target, bytes) in kept.written.iter().filter(|(_, target, _)| targets.contains(target)) {
+            let (sum, last) = all.entry((host, target)).or_default();
+            *last = *bytes;
+            if run.started_unix_ns >= since_unix_ns {
+                *sum = sum.saturating_add(*bytes);
+            }
+        }
+    }
+    Ok(all.into_values().max().unwrap_or_default())
+}
+
+/// Follows the figures of a store that these arguments name.
+///
+/// # Errors
+/// The store cannot be read, or nothing in it matches.
+pub(super) fn follow(store: &Store, args: &HistoryArgs) -> Result<Found, Failure> {
+    let wanted = Wanted::of(args)?;
+    let since = args.since.as_deref().map(since_unix_ns).transpose()?;
+    let (mut past, warnings) = past_runs(store)?;
     for warning in &warnings {
         output::say(&format!("lodestone: {warning}"));
     }
-    past.retain(|(_, kept)| kept.figures.iter().any(|figure| wanted.has(kept, figure)));
+    let stored = past.len();
+    past.retain(|(run, kept)| {
+        args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
+            && since.is_none_or(|since| run.started_unix_ns >= since)
+            && kept.figures.iter().any(|figure| wanted.has(kept, figure))
+    });
     let (titles, figures) = followed(&past, &wanted);
-    let found = histories(figures);
-    if found.is_empty() {
+    let histories = histories(figures);
+    if histories.is_empty() {
         let few = if past.len() < 2 {
-            format!("of the {} stored runs {} match", runs.len(), past.len())
+            format!("of the {stored} stored runs {} match", past.len())
         } else {
             format!("{} runs match, and no two of them measured the same step on the same target", past.len())
         };
@@ -161,23 +226,39 @@ pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
             "there is no history: {few}; repeat a run with the same steps, target names and --size"
         )));
     }
-    let told: Vec<(Moment, Option<Vec<Difference>>)> = moments(&found)
-        .into_iter()
-        .map(|moment| {
-            let changed = changed_then(&store, past[moment.before].0, past[moment.run].0);
-            (moment, changed)
-        })
-        .collect();
-    let runs: Vec<PastRun> = past
-        .iter()
-        .map(|(run, _)| PastRun { id: run.id.clone(), started_unix_ns: run.started_unix_ns })
-        .collect();
+    let told = |moment: Moment| {
+        let changed = changed_then(store, &past[moment.before].0, &past[moment.run].0);
+        (moment, changed)
+    };
+    let moments = moments(&histories).into_iter().map(told).collect();
+    let run = |(run, _): &PastFigures| PastRun { id: run.id.clone(), started_unix_ns: run.started_unix_ns };
+    let first = past.first().map_or(i64::MAX, |(run, _)| run.started_unix_ns);
+    let is_within = |one: &LeftOut| {
+        one.at_unix_ns >= first
+            && (args.target.is_empty() || one.targets.iter().any(|t| args.target.contains(t)))
+    };
+    let left_out = store.left_out().iter().filter(|one| is_within(one)).count();
+    Ok(Found { runs: past.iter().map(run).collect(), histories, titles, moments, left_out })
+}
+
+/// Tells what changed in the figures of the stored runs, when, and what changed of the machine at the same time.
+///
+/// # Errors
+/// As [`follow`], or the output cannot be written.
+pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
+    let found = follow(&store(cli)?, args)?;
     let view = view(cli, None, "");
-    let followed = Followed { runs: &runs, histories: &found, titles: &titles, moments: &told, view: &view };
+    if args.by_hour {
+        let at = |run: usize| report::hour_and_day(found.runs[run].started_unix_ns, &view.time_zone);
+        let hours = histories_by_hour(&found.histories, at);
+        let document = report::by_hour_document(found.runs.len(), &hours);
+        output::print(report::text(&document, output::style(cli.color)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
-        output::print(json::pretty(&report::history_export(&followed)))?;
+        output::print(json::pretty(&report::history_export(&found.told(&view))))?;
     } else {
-        output::print(report::text(&report::history_document(&followed), output::style(cli.color)))?;
+        output::print(report::text(&report::history_document(&found.told(&view)), output::style(cli.color)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -186,10 +267,7 @@ pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
 type Titles = BTreeMap<FigureKey, String>;
 
 /// The figures of the runs, in the order in which the latest run with them has them, target by target.
-fn followed(
-    past: &[(&RunSummary, Kept)],
-    wanted: &Wanted<'_>,
-) -> (Titles, Vec<(FigureKey, Vec<PastFigure>)>) {
+fn followed(past: &[PastFigures], wanted: &Wanted<'_>) -> (Titles, Vec<(FigureKey, Vec<PastFigure>)>) {
     let mut titles = BTreeMap::new();
     let mut figures: Vec<(FigureKey, Vec<PastFigure>)> = Vec::new();
     let mut places: BTreeMap<FigureKey, usize> = BTreeMap::new();

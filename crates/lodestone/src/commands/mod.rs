@@ -27,9 +27,11 @@ pub mod stack;
 mod suite_source;
 pub mod suites;
 pub mod targets;
+pub mod timers;
 mod unsafe_directories;
 mod verdict;
 mod via;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

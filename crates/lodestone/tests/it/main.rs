@@ -27,3 +27,4 @@ mod stores;
 mod targets;
 mod terminal;
 mod truth;
+mod watch;

@@ -228,6 +228,29 @@ fn what_is_kept_of_each_run_is_made_once_and_anew_where_the_log_or_the_version_c
 }
 
 #[test]
+fn runs_that_were_left_out_are_kept_line_by_line() {
+    let (directory, store) = store();
+    assert_eq!(store.left_out(), []);
+    let one = |at: i64| record::LeftOut {
+        at_unix_ns: at,
+        targets: vec!["ssd".into()],
+        reasons: vec!["it is hot\nhere".into()],
+    };
+    store.record_left_out(&one(1)).unwrap();
+    store.record_left_out(&one(2)).unwrap();
+    assert_eq!(store.left_out(), [one(1), one(2)]);
+    let file = directory.path().join("deep/er/left-out");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 3]).unwrap();
+    assert_eq!(store.left_out(), [one(1)], "the last line is not whole");
+    store.record_left_out(&one(3)).unwrap();
+    assert_eq!(store.left_out(), [one(1), one(3)]);
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+    assert!(store.record_left_out(&one(3)).is_err(), "through a link");
+}
+
+#[test]
 fn a_compressed_log_that_is_damaged_or_cut_off_is_read_up_to_there_with_a_note() {
     let (_directory, store) = store();
     let mut writer = store.begin(started("one", 1)).unwrap();

@@ -49,8 +49,14 @@ fn told(found: &[History], changed: Option<Vec<Difference>>, n: usize) -> (Strin
     let view =
         RunView { units: Units::Decimal, baseline: String::new(), time_zone: TimeZone::UTC, details: false };
     let runs = runs(n);
-    let followed =
-        Followed { runs: &runs, histories: found, titles: &titles, moments: &moments, view: &view };
+    let followed = Followed {
+        runs: &runs,
+        histories: found,
+        titles: &titles,
+        moments: &moments,
+        left_out: 0,
+        view: &view,
+    };
     let style = TextStyle { width: 100, color: false };
     (text(&history_document(&followed), style).to_string(), json::pretty(&history_export(&followed)))
 }
