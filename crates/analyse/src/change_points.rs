@@ -19,7 +19,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use crate::stats::{RobustMean, mean_and_deviation, median, normal_above, t_quantile};
 
 /// Runs on each side of a change; twice as many make a history.
-pub(crate) const FEWEST: usize = 4;
+pub const RUNS_OF_A_CHANGE: usize = 4;
 /// Accepted chance of a change in a history without any.
 const ALPHA: f64 = 0.04;
 /// Random orders that a history is compared with.
@@ -72,14 +72,18 @@ pub struct Course {
     pub scatter: f64,
 }
 
+/// The worth of a difference in that of independent runs.
+fn worth(resemblance: f64) -> f64 {
+    ((1.0 - resemblance) / (1.0 + resemblance)).sqrt()
+}
+
 impl Course {
     /// The smallest change, as a share, that would nearly always have been found if it had lasted for so many runs.
     pub fn smallest_change(&self, runs: usize, lasting: usize) -> f64 {
         /// Deviations that a change is found at, and what is added for nine of ten cases.
         const FOUND: f64 = 3.3 + 1.3;
-        let worth = ((1.0 - self.resemblance) / (1.0 + self.resemblance)).sqrt();
         let before = runs.saturating_sub(lasting).max(1) as f64;
-        let error = self.scatter * (1.0 / lasting as f64 + 1.0 / before).sqrt() / worth;
+        let error = self.scatter * (1.0 / lasting as f64 + 1.0 / before).sqrt() / worth(self.resemblance);
         (FOUND * error).portable_exp_m1()
     }
 }
@@ -88,12 +92,7 @@ impl Course {
 pub fn course(points: &[Point]) -> Course {
     let logs: Vec<f64> = points.iter().map(|point| point.log).collect();
     let resemblance = resemblance(&logs);
-    let search = Search {
-        weights: weights(points),
-        // Runs that alternate are worth no more than independent ones.
-        worth: ((1.0 - resemblance) / (1.0 + resemblance)).sqrt(),
-        logs,
-    };
+    let search = Search { weights: weights(points), worth: worth(resemblance), logs };
     let mut cuts = Vec::new();
     let p = search.split(0, search.logs.len(), &mut cuts);
     cuts.sort_unstable();
@@ -115,11 +114,11 @@ pub fn course(points: &[Point]) -> Course {
 /// means on both sides of the best split is moved by all steps but one.
 fn resemblance(logs: &[f64]) -> f64 {
     let n = logs.len() as f64;
-    if logs.len() < 2 * FEWEST {
+    if logs.len() < 2 * RUNS_OF_A_CHANGE {
         return 0.0;
     }
     let (scores, noise) = scores(logs);
-    let (_, at) = Sums::of(&scores, &vec![1.0; logs.len()], noise).best(0, logs.len(), FEWEST);
+    let (_, at) = Sums::of(&scores, &vec![1.0; logs.len()], noise).best(0, logs.len(), RUNS_OF_A_CHANGE);
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (before, after) = (mean(&scores[..at]), mean(&scores[at..]));
     let rest: Vec<f64> =
@@ -190,8 +189,8 @@ fn scores(values: &[f64]) -> (Vec<f64>, f64) {
     let large = steps.get(steps.len() * 3 / 4).copied().unwrap_or(0.0);
     let scale = (large / UPPER_QUARTER / std::f64::consts::SQRT_2).max(1e-9);
     let near = |i: usize| {
-        let start = i.saturating_sub(FEWEST - 1).min(n.saturating_sub(2 * FEWEST - 1));
-        median(&values[start..(start + 2 * FEWEST - 1).min(n)]).unwrap_or(0.0)
+        let start = i.saturating_sub(RUNS_OF_A_CHANGE - 1).min(n.saturating_sub(2 * RUNS_OF_A_CHANGE - 1));
+        median(&values[start..(start + 2 * RUNS_OF_A_CHANGE - 1).min(n)]).unwrap_or(0.0)
     };
     let clip = |(i, value): (usize, &f64)| {
         let near = near(i);
@@ -209,7 +208,7 @@ fn scores(values: &[f64]) -> (Vec<f64>, f64) {
 fn intervals(n: usize) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut length = n as f64;
-    while length >= (2 * FEWEST) as f64 {
+    while length >= (2 * RUNS_OF_A_CHANGE) as f64 {
         let size = length.round() as usize;
         let count = if size >= n { 1 } else { 2 * (n as f64 / length).ceil() as usize - 1 };
         for i in 0..count {
@@ -274,7 +273,7 @@ impl Sums {
     fn best_of(&self, intervals: &[(usize, usize)], worth: f64) -> (f64, usize) {
         let n = self.upto.len() as f64 - 1.0;
         let of = |(start, end): &(usize, usize)| {
-            let (found, at) = self.best(*start, *end, FEWEST);
+            let (found, at) = self.best(*start, *end, RUNS_OF_A_CHANGE);
             (found * worth - (2.0 * (n / (end - start) as f64).portable_ln()).sqrt(), at)
         };
         intervals
@@ -301,7 +300,7 @@ fn tail(by_chance: &[f64], found: f64) -> f64 {
 impl Search {
     /// Searches a part, and what lies on both sides of a change in it; returns the chance of what was found.
     fn split(&self, start: usize, end: usize, cuts: &mut Vec<usize>) -> f64 {
-        if end - start < 2 * FEWEST {
+        if end - start < 2 * RUNS_OF_A_CHANGE {
             return 1.0;
         }
         let weights = &self.weights[start..end];
@@ -346,7 +345,7 @@ impl Search {
             for i in 0..cuts.len() {
                 let (start, end) = self.around(cuts, i);
                 let sums = self.sums(start, end);
-                let (found, at) = sums.best(0, end - start, FEWEST);
+                let (found, at) = sums.best(0, end - start, RUNS_OF_A_CHANGE);
                 cuts[i] = start + at;
                 // What is larger yet with fewer runs on one side is no change, but an outlier, or not one yet.
                 let is_outlier = sums.best(0, end - start, 1).0 > found;
@@ -365,7 +364,7 @@ impl Search {
         let of = |at: usize| (sums.deviations(0, at - start, end - start) * self.worth).powi(2);
         // Where a split is as good but for a difference that is seen by chance.
         let is_as_good = |split: &usize| of(*split) >= of(at) - 3.84;
-        let splits = start + FEWEST..=end - FEWEST;
+        let splits = start + RUNS_OF_A_CHANGE..=end - RUNS_OF_A_CHANGE;
         let first = splits.clone().find(is_as_good).unwrap_or(at);
         let last = splits.rev().find(is_as_good).unwrap_or(at);
         let ratio = self.ratio((start, at), (at, end));
@@ -411,7 +410,7 @@ impl Search {
                 is_confirmed: false,
             })
         };
-        (2..FEWEST).rev().filter(|last| end - start >= 2 * FEWEST + last).find_map(of)
+        (2..RUNS_OF_A_CHANGE).rev().filter(|last| end - start >= 2 * RUNS_OF_A_CHANGE + last).find_map(of)
     }
 
     /// Middle and slope of the line through all runs: the median of the slopes (Theil 1950, Sen 1968).

@@ -2,7 +2,7 @@
 
 use model::{Estimate, Metric, Operation, PortableMath};
 
-use crate::change_points::{Course, FEWEST, Point, course};
+use crate::change_points::{Course, Point, RUNS_OF_A_CHANGE, course};
 use crate::ratio::holm;
 
 /// Which figure it is: what has the same one can be followed from run to run.
@@ -45,7 +45,7 @@ pub struct History {
 impl History {
     /// The figure as it is now: the mean, as a logarithm, of the runs since the last confirmed change, or of the last four where it drifts.
     pub fn now(&self) -> f64 {
-        let last = self.figures.len().saturating_sub(FEWEST);
+        let last = self.figures.len().saturating_sub(RUNS_OF_A_CHANGE);
         let changed = self.course.changes.iter().rev().find(|c| c.is_confirmed).map_or(0, |c| c.at);
         let since = if self.course.drift.is_some() { last } else { changed };
         let own = &self.figures[since..];

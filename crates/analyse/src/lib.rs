@@ -40,7 +40,7 @@ mod transient;
 pub use agreement::{Agreement, CheckedPair, agreements, pi_scores};
 pub use backing::{Backing, Clue, MeasuredHere, backing};
 pub use change::{Cliff, common_cliff};
-pub use change_points::{ChangePoint, Course, Point, course};
+pub use change_points::{ChangePoint, Course, Point, RUNS_OF_A_CHANGE, course};
 pub use circumstances::{ABSENT, Difference, differences};
 pub use clients::{ClientShare, Clients, Curve, ENOUGH, Knee, Shares, Starts};
 pub use compare::{Series, Summary, compare, compare_all, headline, headline_operations, summarise};

@@ -592,6 +592,56 @@ mod tests {
     }
 
     #[test]
+    fn one_mismatch_is_missed_and_none_is_met() {
+        let plan = plan(vec![required("p", "s", Metric::Mismatches, Bound::AtMost, 0.0)]);
+        let of = |mismatches: f64| {
+            let mut sample = sample(&plan, 0, 0.0, 8, 100);
+            sample.series.values[3].1 = mismatches;
+            judge(&plan, &[sample], true).remove(0)
+        };
+        assert_eq!(of(0.0).standing, Standing::Met);
+        let judged = of(1.0);
+        assert_eq!(
+            (judged.standing, judged.figure.map(|figure| figure.value)),
+            (Standing::Missed, Some(1.0))
+        );
+    }
+
+    #[test]
+    fn spread_and_time_lost_are_judged_by_the_rates_that_are_the_headline() {
+        let of = |metric, limit: f64, rounds: u32, lost: f64| {
+            let plan = plan(vec![required("p", "s", metric, Bound::AtMost, limit)]);
+            let rates = required("p", "s", Metric::Iops, Bound::AtLeast, 1.0);
+            let mut sample =
+                sample(&Plan { requirements: vec![rates], ..plan.clone() }, 0, 100.0, rounds, 100);
+            let values = sample.series.values.clone();
+            let exposure = |(round, rate): &(u32, f64)| {
+                let (lost, stalls) = if round % 5 == 0 && lost > 0.0 { (lost, 1) } else { (0.0, 0) };
+                Exposure {
+                    round: *round,
+                    at: f64::from(*round),
+                    seconds: 1.0 + lost,
+                    work: *rate,
+                    lost,
+                    stalls,
+                }
+            };
+            sample.series.exposures = values.iter().map(exposure).collect();
+            let other = judge(&plan, &[sample.clone()], false);
+            assert_eq!(other, [], "it is no headline");
+            sample.series.is_headline = true;
+            judge(&plan, &[sample], false).remove(0).standing
+        };
+        use Standing::{Met, Missed, Undecided};
+        assert_eq!(of(Metric::StalledShare, 0.1, 60, 0.0), Met, "a minute without a stall");
+        assert_eq!(of(Metric::StalledShare, 0.001, 60, 0.0), Undecided);
+        assert_eq!(of(Metric::StalledShare, 0.01, 60, 1.0), Missed, "a sixth of the time");
+        assert_eq!(of(Metric::Spread, 0.2, 60, 0.0), Met, "the rates scatter by 4 %");
+        assert_eq!(of(Metric::Spread, 0.2, 20, 0.0), Undecided, "seldom slow rounds were not seen yet");
+        assert_eq!(of(Metric::Spread, 0.01, 60, 0.0), Missed);
+    }
+
+    #[test]
     fn a_profile_is_missed_if_one_figure_is_and_met_if_all_are() {
         use Standing::{Met, Missed, Undecided};
         assert_eq!(Standing::of_all([Met, Met]), Met);

@@ -72,13 +72,16 @@ pub(crate) fn require_loads(plan: &mut Plan) -> Result<(), Vec<Problem>> {
             Pace::Closed => None,
         });
         let (Some(own), Some(per_second)) = (own, per_second) else {
-            return problem(format!("nothing is required of step `{}`, so no load is too high", rung.step));
+            return problem(format!(
+                "nothing is required of step `{}`, so no load would be too high",
+                rung.step
+            ));
         };
         loads.push(Requirement {
             metric: Metric::Iops,
             bound: Bound::AtLeast,
             limit: per_second * CARRIED,
-            source: format!("the load that is offered, of which {:.0} % must be worked off", CARRIED * 100.0),
+            source: format!("the offered load, of which at least {:.0} % must be completed", CARRIED * 100.0),
             ..own.clone()
         });
     }

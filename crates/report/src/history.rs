@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{ChangePoint, Difference, FigureKey, History, Moment};
+use analyse::{ChangePoint, Difference, FigureKey, History, Moment, RUNS_OF_A_CHANGE};
 use model::units::counted;
 use model::{Better, Estimate, Metric, PortableMath};
 use schemars::JsonSchema;
@@ -15,9 +15,9 @@ use crate::view::{RunView, when};
 use crate::words::listed;
 
 /// Runs after which a change is confirmed, and of which the answer says what would have been found.
-const LASTING: usize = 4;
-/// Runs from which changes are sought.
-const FEWEST: usize = 8;
+const LASTING: usize = RUNS_OF_A_CHANGE;
+/// Runs from which changes are sought: as many on both sides of one.
+const FEWEST: usize = 2 * RUNS_OF_A_CHANGE;
 /// Moments that the answer tells.
 const TOLD: usize = 3;
 
@@ -107,7 +107,7 @@ impl Followed<'_> {
             }
         };
         let because = match differences {
-            None => "what else changed cannot be read any more".to_owned(),
+            None => "the logs that would say what else changed can no longer be read".to_owned(),
             Some([]) => "nothing that is recorded of the machine changed then".to_owned(),
             Some(several) => {
                 let words: Vec<String> =

@@ -94,7 +94,7 @@ fn install(cli: &Cli, args: &InstallArgs) -> Result<ExitCode, Failure> {
     ))?;
     if !is_root() {
         output::say(
-            "it runs while you are logged in; `loginctl enable-linger` lets it run also when you are not",
+            "it only runs while you are logged in; `loginctl enable-linger` keeps it running after you log out",
         );
     }
     Ok(ExitCode::SUCCESS)
@@ -165,8 +165,11 @@ fn units() -> Result<PathBuf, Failure> {
     }
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
-    let none =
-        || Failure::usage("cannot find a directory for units: neither XDG_CONFIG_HOME nor HOME is set");
+    let none = || {
+        Failure::usage(
+            "cannot tell where systemd's user units belong: neither XDG_CONFIG_HOME nor HOME is set",
+        )
+    };
     Ok(config.ok_or_else(none)?.join("systemd/user"))
 }
 

@@ -25,7 +25,7 @@ use crate::{interrupt, output};
 const LOOK: Duration = Duration::from_secs(1);
 /// Period of looks at the clock, which may be set.
 const TICK: Duration = Duration::from_millis(200);
-/// A run that takes longer than this many intervals hangs.
+/// A run that takes longer than two days hangs.
 const LONGEST: Duration = Duration::from_secs(2 * 86_400);
 /// Runs by which a change may move when more runs are known.
 const NEAR: usize = 3;

@@ -55,7 +55,7 @@ pub fn ceiling(metric: Metric) -> Ceiling {
         Metric::CpuJob => ceiling(1e5, "100000", "no process has as many threads"),
         Metric::StalledShare => ceiling(1.0, "1", "it is a share of the time"),
         Metric::Spread => ceiling(1e3, "1000", "so few rates have so large a deviation"),
-        Metric::Mismatches => ceiling(1e18, "10¹⁸", "no storage has as many blocks"),
+        Metric::Mismatches => ceiling(1e18, "10¹⁸", "no storage has that many blocks"),
         Metric::QueueDepth => ceiling(1e7, "10 million", "an NVMe queue has at most 65536 entries"),
         Metric::DeviceRatio => ceiling(1e6, "1 million", "one byte moves at most a few blocks"),
         Metric::Score => ceiling(1e9, "1 billion", "scores are computed from the other figures"),

@@ -15,19 +15,26 @@ pub(crate) fn load_words(load: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A load with its unit, such as `64 members of etcd` or `1 member of etcd`.
+fn loads(load: f64, unit: &str) -> String {
+    let (first, rest) = unit.split_at(unit.find(' ').unwrap_or(unit.len()));
+    let first = if load == 1.0 { first.strip_suffix('s').unwrap_or(first) } else { first };
+    format!("{} {first}{rest}", load_words(load))
+}
+
 /// What a search has found, such as `64 members of etcd (96 are too many)`.
 fn found(headroom: &Headroom) -> String {
     let Headroom { unit, carried, too_much, highest, .. } = headroom;
     match (carried, too_much) {
         (Some(most), Some(more)) => {
-            format!("{} {unit} ({} are too many)", load_words(*most), load_words(*more))
+            format!("{} ({} are too many)", loads(*most, unit), load_words(*more))
         }
         (Some(most), None) if most == highest => {
-            format!("{} {unit} (more were not tried)", load_words(*most))
+            format!("{} (more were not tried)", loads(*most, unit))
         }
-        (Some(most), None) => format!("at least {} {unit}", load_words(*most)),
+        (Some(most), None) => format!("at least {}", loads(*most, unit)),
         (None, Some(more)) if *more <= 1.0 => format!("no {unit}"),
-        (None, Some(more)) => format!("fewer than {} {unit}", load_words(*more)),
+        (None, Some(more)) => format!("fewer than {}", loads(*more, unit)),
         (None, None) => format!("{unit}: how many could not be decided"),
     }
 }

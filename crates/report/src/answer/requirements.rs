@@ -165,7 +165,10 @@ pub(crate) fn why(analysed: &AnalysedRun<'_>, judgement: &Judgement) -> String {
         .any(|other| other.profile == requirement.profile && other.step != requirement.step);
     let what =
         if several { figure_in_step(run, requirement) } else { format!("the {}", figure_of(requirement)) };
-    let required = format!("{} {} is required", requirement.bound.words(), limit_words(requirement, view));
+    let required = match requirement.metric {
+        Metric::Mismatches => "none is allowed".to_owned(),
+        _ => format!("{} {} is required", requirement.bound.words(), limit_words(requirement, view)),
+    };
     let Some(figure) = judgement.figure else {
         return format!("{what} was not measured; {required}");
     };

@@ -202,7 +202,7 @@ fn what_storage_carries_is_told_with_what_is_too_much() {
         run_document(run, &analysis, &view(false)).answer
     };
     run.started.plan.requirements[1].limit = 1.0;
-    assert_eq!(told(&run), ["one carries 1 readers (2.5 are too many)."]);
+    assert_eq!(told(&run), ["one carries 1 reader (2.5 are too many)."]);
     run.started.plan.requirements[0].limit = 1e9;
     assert_eq!(told(&run), ["one carries no readers."]);
     run.repeats.retain(|repeat| repeat.started.round < 1);
