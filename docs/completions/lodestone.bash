@@ -1075,7 +1075,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__history)
-            opts="-v -q -h --host --suite --since --target --step --label --metric --by-hour --json --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-v -q -h --host --suite --since --target --step --label --metric --by-hour --by-weekday --json --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -645,6 +645,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l units -d
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l by-hour -d 'Show whether speed depends on the hour of the day'
+complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l by-weekday -d 'Show whether speed depends on the day of the week'
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l json -d 'Print JSON'
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'

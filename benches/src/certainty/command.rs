@@ -53,6 +53,7 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "recorded" => "With the noise of a real disk",
         "makings" => "Made several times",
         "groups" => "Groups of machines",
+        "odd" => "Odd machines among equals",
         "required" => "Requirements",
         "headroom" => "The highest load",
         "changes" => "Histories without a change",

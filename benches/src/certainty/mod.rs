@@ -7,6 +7,7 @@ mod groups;
 mod headroom;
 mod makings;
 pub mod noise;
+mod odd;
 pub mod page;
 mod recorded;
 pub mod repeats;

@@ -9,6 +9,7 @@ use super::groups::groups_table;
 use super::headroom::headroom_table;
 use super::makings::makings_table;
 use super::noise::{Noise, World};
+use super::odd::odd_table;
 use super::recorded::recorded_table;
 use super::required::required_table;
 use super::simulated::AIMS;
@@ -35,7 +36,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 15] = [
+pub(super) const TABLES: [&str; 16] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -46,6 +47,7 @@ pub(super) const TABLES: [&str; 15] = [
     "recorded",
     "makings",
     "groups",
+    "odd",
     "required",
     "headroom",
     "changes",
@@ -67,6 +69,7 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "recorded" => recorded_table(n),
         "makings" => makings_table(n),
         "groups" => groups_table(n),
+        "odd" => odd_table(n * 5),
         "required" => required_table(n, &NOISES, &SPREADS),
         // A search takes as long as a dozen verdicts.
         "changes" => changes_table(n * 5),

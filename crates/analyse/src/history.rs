@@ -45,11 +45,24 @@ pub struct History {
 impl History {
     /// The figure as it is now: the mean, as a logarithm, of the runs since the last confirmed change, or of the last four where it drifts.
     pub fn now(&self) -> f64 {
+        let own = self.current();
+        (own.iter().map(|f| f.figure.value.portable_ln()).sum::<f64>() / own.len() as f64).portable_exp()
+    }
+
+    /// The runs since the last confirmed change, or the last four where it drifts.
+    fn current(&self) -> &[PastFigure] {
         let last = self.figures.len().saturating_sub(RUNS_OF_A_CHANGE);
         let changed = self.course.changes.iter().rev().find(|c| c.is_confirmed).map_or(0, |c| c.at);
-        let since = if self.course.drift.is_some() { last } else { changed };
-        let own = &self.figures[since..];
-        (own.iter().map(|f| f.figure.value.portable_ln()).sum::<f64>() / own.len() as f64).portable_exp()
+        &self.figures[if self.course.drift.is_some() { last } else { changed }..]
+    }
+
+    /// The median of the runs that [`Self::now`] is of, which one outlier among them does not move; `None` if they are fewer than three.
+    pub fn typical(&self) -> Option<f64> {
+        let mut own: Vec<f64> = self.current().iter().map(|f| f.figure.value).collect();
+        own.sort_by(f64::total_cmp);
+        let middle = own.len() / 2;
+        (own.len() > 2)
+            .then(|| if own.len() % 2 == 1 { own[middle] } else { (own[middle - 1] * own[middle]).sqrt() })
     }
 }
 

@@ -24,6 +24,7 @@ mod ladder;
 mod length;
 mod limits;
 mod measure;
+mod odd;
 mod percentile;
 mod ratio;
 mod repeats;
@@ -60,6 +61,7 @@ pub use length::{
     shortest_for, variance_within,
 };
 pub use measure::{first_round_that_counts, measurements, repeat_values};
+pub use odd::{MACHINES_TO_COMPARE, Odd, OddMachine, odd_machines, odd_ones};
 pub use percentile::percentile_by_round;
 pub use ratio::Pairing;
 pub use repeats::{CHANCE, Modes, RepeatDiagnostics, Trend, diagnose, diagnose_all};

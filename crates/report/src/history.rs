@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{ChangePoint, Difference, FigureKey, History, Moment, RUNS_OF_A_CHANGE};
+use analyse::{ChangePoint, Difference, FigureKey, History, Moment, OddMachine, RUNS_OF_A_CHANGE};
 use model::units::counted;
 use model::{Better, Estimate, Metric, PortableMath};
 use schemars::JsonSchema;
@@ -42,6 +42,8 @@ pub struct Followed<'a> {
     /// When anything changed, the latest first, with the differences between the circumstances before and after; `None` where they cannot
     /// be read any more.
     pub moments: &'a [(Moment, Option<Vec<Difference>>)],
+    /// The machines that do not fit to the others.
+    pub odd: &'a [OddMachine],
     /// Runs since the first one that were due and not made.
     pub left_out: usize,
     /// The reader's choices.
@@ -196,6 +198,42 @@ impl Followed<'_> {
         }
     }
 
+    /// A sentence for each of the oddest machines.
+    fn odd_sentences(&self) -> Vec<String> {
+        let mut machines: Vec<(&str, Vec<&OddMachine>)> = Vec::new();
+        for one in self.odd {
+            let host = self.histories[one.history].key.host.as_str();
+            match machines.iter_mut().find(|(known, _)| *known == host) {
+                Some((_, all)) => all.push(one),
+                None => machines.push((host, vec![one])),
+            }
+        }
+        let sentence = |(host, all): &(&str, Vec<&OddMachine>)| {
+            let key = &self.histories[all[0].history].key;
+            let of_metric = if is_rate(key.metric) {
+                String::new()
+            } else {
+                format!("the {} of ", metric_name(key.metric))
+            };
+            let more = match all.len() - 1 {
+                0 => String::new(),
+                1 => ", and 1 more of its figures is odd".to_owned(),
+                more => format!(", and {more} more of its figures are odd"),
+            };
+            format!(
+                "{host} is odd among {} machines: {of_metric}{} on {} is {} than on the others{more}.",
+                all[0].odd.among,
+                self.title(key),
+                key.target,
+                by(key.metric, all[0].odd.ratio),
+            )
+        };
+        let mut told: Vec<String> = machines.iter().take(TOLD).map(sentence).collect();
+        let more = machines.len().saturating_sub(TOLD);
+        told.extend((more > 0).then(|| format!("{} are odd, too.", counted(more, "more machine"))));
+        told
+    }
+
     fn drifts(&self) -> impl Iterator<Item = String> + '_ {
         self.histories.iter().filter_map(|history| {
             let over = history.course.drift?;
@@ -330,6 +368,7 @@ pub fn history_document(followed: &Followed<'_>) -> Document {
     answer.truncate(TOLD);
     let more = followed.moments.len().saturating_sub(TOLD);
     answer.extend((more > 0).then(|| format!("Before that there were {}.", counted(more, "more moment"))));
+    answer.extend(followed.odd_sentences());
     answer.extend(followed.drifts());
     answer.extend(followed.suspicions());
     answer.extend(Some(followed.still()).filter(|sentence| !sentence.is_empty()));
@@ -363,6 +402,31 @@ pub struct HistoryExport {
     pub moments: Vec<MomentFacts>,
     /// Each figure.
     pub histories: Vec<HistoryFacts>,
+    /// The machines that do not fit to the others, the most extreme first.
+    pub odd: Vec<OddFacts>,
+}
+
+/// A figure in which a machine does not fit to the others that have it.
+#[derive(Serialize, JsonSchema)]
+pub struct OddFacts {
+    /// Name of the machine.
+    pub host: String,
+    /// The target.
+    pub target: String,
+    /// Id of the step.
+    pub step: String,
+    /// Operation.
+    pub operation: &'static str,
+    /// Metric.
+    pub metric: &'static str,
+    /// Its figure ÷ the geometric mean of the machines that are not odd.
+    pub ratio: f64,
+    /// Lower end of the 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// How many machines were compared.
+    pub machines: usize,
 }
 
 /// A moment at which figures changed.
@@ -463,7 +527,7 @@ pub fn history_schema() -> String {
 
 /// The histories for programs.
 pub fn history_export(followed: &Followed<'_>) -> HistoryExport {
-    let Followed { runs, histories, titles, moments, .. } = followed;
+    let Followed { runs, histories, titles, moments, odd, .. } = followed;
     let id = |run: usize| runs[run].id.clone();
     let moment = |(moment, changed): &(Moment, Option<Vec<Difference>>)| MomentFacts {
         host: moment.host.clone(),
@@ -507,12 +571,27 @@ pub fn history_export(followed: &Followed<'_>) -> HistoryExport {
             scatter: history.course.scatter,
         }
     };
+    let odd_facts = |one: &OddMachine| {
+        let FigureKey { host, target, step, operation, metric, .. } = &histories[one.history].key;
+        OddFacts {
+            host: host.clone(),
+            target: target.clone(),
+            step: step.clone(),
+            operation: operation.name(),
+            metric: metric.name(),
+            ratio: one.odd.ratio.value,
+            low: one.odd.ratio.interval.map(|i| i.0),
+            high: one.odd.ratio.interval.map(|i| i.1),
+            machines: one.odd.among,
+        }
+    };
     HistoryExport {
         schema: HISTORY_SCHEMA,
         answer: history_document(followed).answer,
         runs: runs.to_vec(),
         moments: moments.iter().map(moment).collect(),
         histories: histories.iter().map(history).collect(),
+        odd: odd.iter().map(odd_facts).collect(),
     }
 }
 

@@ -30,7 +30,7 @@ pub use backing::{Explanation, explanation_document};
 pub use crosscheck::{
     CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
 };
-pub use document::by_hour::{by_hour_document, by_hour_sections, hour_and_day};
+pub use document::by_hour::{Cycle, by_hour_sections, cycle_document, hour_and_day};
 pub use document::compared::comparison_document;
 pub use document::markdown::markdown;
 pub use document::pairs::{AllPairs, pairs_document};

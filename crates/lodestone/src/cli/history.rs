@@ -37,7 +37,11 @@ pub struct HistoryArgs {
     #[arg(long)]
     pub by_hour: bool,
 
-    /// Print JSON
+    /// Show whether speed depends on the day of the week
     #[arg(long, conflicts_with = "by_hour")]
+    pub by_weekday: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with_all = ["by_hour", "by_weekday"])]
     pub json: bool,
 }

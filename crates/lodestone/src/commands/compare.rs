@@ -29,7 +29,7 @@ pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let hours = by_hour(&runs, &view(cli, None, "").time_zone, args.by_hour)?;
     if args.by_hour && !args.json {
-        let document = report::by_hour_document(runs.len(), &hours);
+        let document = report::cycle_document(report::Cycle::Day, runs.len(), &hours);
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use analyse::{
-    Difference, Estimator, FigureKey, History, Moment, PastFigure, differences, headline, histories,
-    histories_by_hour, measurements, moments,
+    Difference, Estimator, FigureKey, History, Moment, OddMachine, PastFigure, differences, headline,
+    histories, histories_by_hour, measurements, moments, odd_machines,
 };
 use model::{Estimate, Metric, Operation, Run, Step};
 use record::{LeftOut, Listing, Log, RunState, RunSummary, Store};
-use report::{Followed, PastRun, RunView, json};
+use report::{Cycle, Followed, PastRun, RunView, json};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
@@ -153,13 +153,14 @@ pub(super) struct Found {
     titles: Titles,
     /// When anything changed, the latest first.
     pub moments: Vec<(Moment, Option<Vec<Difference>>)>,
+    odd: Vec<OddMachine>,
     left_out: usize,
 }
 
 impl Found {
     pub(super) fn told<'a>(&'a self, view: &'a RunView) -> Followed<'a> {
-        let Self { runs, histories, titles, moments, left_out } = self;
-        Followed { runs, histories, titles, moments, left_out: *left_out, view }
+        let Self { runs, histories, titles, moments, odd, left_out } = self;
+        Followed { runs, histories, titles, moments, odd, left_out: *left_out, view }
     }
 }
 
@@ -238,7 +239,8 @@ pub(super) fn follow(store: &Store, args: &HistoryArgs) -> Result<Found, Failure
             && (args.target.is_empty() || one.targets.iter().any(|t| args.target.contains(t)))
     };
     let left_out = store.left_out().iter().filter(|one| is_within(one)).count();
-    Ok(Found { runs: past.iter().map(run).collect(), histories, titles, moments, left_out })
+    let odd = odd_machines(&histories);
+    Ok(Found { runs: past.iter().map(run).collect(), histories, titles, moments, odd, left_out })
 }
 
 /// Tells what changed in the figures of the stored runs, when, and what changed of the machine at the same time.
@@ -248,10 +250,11 @@ pub(super) fn follow(store: &Store, args: &HistoryArgs) -> Result<Found, Failure
 pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let found = follow(&store(cli)?, args)?;
     let view = view(cli, None, "");
-    if args.by_hour {
-        let at = |run: usize| report::hour_and_day(found.runs[run].started_unix_ns, &view.time_zone);
+    let cycle = args.by_hour.then_some(Cycle::Day).or(args.by_weekday.then_some(Cycle::Week));
+    if let Some(cycle) = cycle {
+        let at = |run: usize| cycle.place(found.runs[run].started_unix_ns, &view.time_zone);
         let hours = histories_by_hour(&found.histories, at);
-        let document = report::by_hour_document(found.runs.len(), &hours);
+        let document = report::cycle_document(cycle, found.runs.len(), &hours);
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Difference, FigureKey, History, Moment, PastFigure, histories, moments};
+use analyse::{Difference, FigureKey, History, Moment, PastFigure, histories, moments, odd_machines};
 use jiff::tz::TimeZone;
 use model::{Estimate, Metric, Operation};
 use report::{Followed, PastRun, RunView, TextStyle, Units, history_document, history_export, json, text};
 
 fn key(target: &str, step: &str, metric: Metric) -> FigureKey {
-    let (host, target, step) = ("pi".to_owned(), target.to_owned(), step.to_owned());
+    key_of("pi", target, step, metric)
+}
+
+fn key_of(host: &str, target: &str, step: &str, metric: Metric) -> FigureKey {
+    let (host, target, step) = (host.to_owned(), target.to_owned(), step.to_owned());
     FigureKey { host, target, step, workload: 1, operation: Operation::Read, metric }
 }
 
@@ -54,6 +58,7 @@ fn told(found: &[History], changed: Option<Vec<Difference>>, n: usize) -> (Strin
         histories: found,
         titles: &titles,
         moments: &moments,
+        odd: &odd_machines(found),
         left_out: 0,
         view: &view,
     };
@@ -109,4 +114,25 @@ fn a_drift_is_told_as_one() {
     let levels: Vec<(usize, f64)> = (0..60).map(|run| (1, 1e6 * (1.0 - 0.005 * run as f64))).collect();
     let found = histories(vec![figure(key("ssd", "sync", Metric::Bandwidth), &levels)]);
     insta::assert_snapshot!(told(&found, None, 60).0);
+}
+
+#[test]
+fn an_odd_machine_among_equals_is_told() {
+    let of = |(number, level): (usize, f64)| {
+        let host = format!("pi{number}");
+        let bandwidth = Metric::Bandwidth;
+        let read = figure(key_of(&host, "sd", "random-read", bandwidth), &[(3 + number, level)]);
+        let write = figure(key_of(&host, "sd", "random-write", bandwidth), &[(3 + number, 2e6)]);
+        [read, write]
+    };
+    let levels = [20e6, 20.3e6, 19.8e6, 20.1e6, 14e6, 19.9e6];
+    let found = histories(levels.into_iter().enumerate().flat_map(of).collect());
+    let (text, json) = told(&found, None, 9);
+    assert!(
+        text.starts_with("pi4 is odd among 6 machines: random read (4 KiB, depth 1) on sd is 30 % slower"),
+        "{text}"
+    );
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["odd"].as_array().unwrap().len(), 1, "{}", value["odd"]);
+    assert_eq!((&value["odd"][0]["host"], &value["odd"][0]["machines"]), (&"pi4".into(), &6.into()));
 }
