@@ -70,6 +70,9 @@ _lodestone() {
             lodestone,show)
                 cmd="lodestone__subcmd__show"
                 ;;
+            lodestone,site)
+                cmd="lodestone__subcmd__site"
+                ;;
             lodestone,stack)
                 cmd="lodestone__subcmd__stack"
                 ;;
@@ -135,6 +138,9 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,show)
                 cmd="lodestone__subcmd__help__subcmd__show"
+                ;;
+            lodestone__subcmd__help,site)
+                cmd="lodestone__subcmd__help__subcmd__site"
                 ;;
             lodestone__subcmd__help,stack)
                 cmd="lodestone__subcmd__help__subcmd__stack"
@@ -287,7 +293,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run watch targets suites profiles list show compare history report export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run watch targets suites profiles list show compare history report site export import crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -585,7 +591,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run watch targets suites profiles list show compare history report export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="run watch targets suites profiles list show compare history report site export import crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -865,6 +871,20 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__site)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1970,6 +1990,40 @@ _lodestone() {
                     return 0
                     ;;
                 --cell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__site)
+            opts="-v -q -h --from --title --again --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --title)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -12,6 +12,7 @@ mod history;
 mod machines;
 mod require;
 mod schema;
+mod site;
 mod stack;
 mod watch;
 
@@ -19,6 +20,7 @@ pub use history::HistoryArgs;
 pub use machines::MachineArgs;
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
 pub use schema::{SchemaArgs, SchemaOf};
+pub use site::SiteArgs;
 pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
 pub use watch::{InstallArgs, WATCH_FLAGS, WatchArgs, WatchCommand, WatchedArgs};
 
@@ -104,6 +106,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Write a run, or a comparison of several, as an HTML page with charts for any browser
     Report(ReportArgs),
+    /// Write pages of all runs, their machines and what changed, for any web server; only what is new is made
+    Site(SiteArgs),
     /// Export a run as JSON, CSV, Markdown or one chart, or for InfluxDB or Prometheus
     Export(ExportArgs),
     /// Import the output of other storage benchmarks as a run

@@ -50,6 +50,7 @@ fn work() -> ExitCode {
         Command::Show(args) => commands::results::show(&cli, args),
         Command::Compare(args) => commands::compare::compare(&cli, args),
         Command::History(args) => commands::history::history(&cli, args),
+        Command::Site(args) => commands::site::site(&cli, args),
         Command::Export(args) => commands::export::export(&cli, args),
         Command::Import(args) => commands::import::import(&cli, args),
         Command::Agent => commands::agent::agent(),

@@ -202,6 +202,7 @@ impl<'a> FrameStep<'_, 'a> {
                 operation,
                 metric,
             }),
+            link: None,
         }
     }
 

@@ -31,7 +31,7 @@ pub struct PastRun {
 }
 
 /// Histories with what is told of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Followed<'a> {
     /// The runs, oldest first.
     pub runs: &'a [PastRun],
@@ -325,7 +325,7 @@ fn metric_name(metric: Metric) -> &'static str {
     metric.name().trim_start_matches("lat_")
 }
 
-fn is_worse(metric: Metric, ratio: f64) -> bool {
+pub(crate) fn is_worse(metric: Metric, ratio: f64) -> bool {
     match metric.better() {
         Better::Higher => ratio < 1.0,
         Better::Lower => ratio > 1.0,
@@ -340,7 +340,7 @@ fn capital(text: &str) -> String {
 }
 
 /// By how much a figure became another one, such as `8.0 % slower (6.1–10)`.
-fn by(metric: Metric, ratio: Estimate) -> String {
+pub(crate) fn by(metric: Metric, ratio: Estimate) -> String {
     let word = match (is_rate(metric), ratio.value < 1.0) {
         (true, true) => "slower",
         (true, false) => "faster",

@@ -20,6 +20,7 @@ mod layer_words;
 mod page;
 mod pivot;
 mod scores;
+mod site;
 mod targets;
 mod telemetry;
 mod terminal;
@@ -51,6 +52,7 @@ pub use history::{
     Followed, HISTORY_SCHEMA, HistoryExport, PastRun, history_document, history_export, history_schema,
 };
 pub use page::{gallery_page, page_charts, run_page, runs_page};
+pub use site::{SITE_PARTS, Site, SitePage, SiteRun};
 pub use targets::{
     CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
 };

@@ -22,17 +22,33 @@ use crate::output;
 /// Version of [`Kept`], and of how its figures are made.
 const VERSION: u32 = 2;
 /// The metrics that can be followed beside the headline.
-const METRICS: [Metric; 5] =
+pub(super) const METRICS: [Metric; 5] =
     [Metric::Bandwidth, Metric::Iops, Metric::LatMean, Metric::LatP50, Metric::LatP99];
 
 /// What the store keeps of a run for its history.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+pub(super) struct Kept {
     /// The labels of its targets.
     labels: BTreeMap<String, BTreeMap<String, String>>,
     /// The targets by host and name, with the bytes that were written to each.
     written: Vec<(String, String, u64)>,
     figures: Vec<KeptFigure>,
+}
+
+impl Kept {
+    /// The machines, those of the figures before that of the run.
+    pub fn hosts(&self, run: &RunSummary) -> Vec<String> {
+        let mut hosts: Vec<String> = self.written.iter().map(|(host, ..)| host.clone()).collect();
+        hosts.sort();
+        hosts.dedup();
+        if hosts.is_empty() { vec![run.host.clone()] } else { hosts }
+    }
+
+    /// The labels of all targets, as `key=value`.
+    pub fn labels(&self) -> Vec<String> {
+        let all = self.labels.values().flatten().map(|(key, value)| format!("{key}={value}"));
+        all.collect::<BTreeSet<String>>().into_iter().collect()
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,7 +67,7 @@ struct KeptFigure {
 }
 
 /// A stored run with what is kept of it.
-type PastFigures = (RunSummary, Kept);
+pub(super) type PastFigures = (RunSummary, Kept);
 
 /// A digest of what a step does, however long and under whatever title.
 fn workload_digest(step: &Step) -> u64 {
@@ -103,10 +119,10 @@ fn written(run: &Run) -> Vec<(String, String, u64)> {
 }
 
 /// What of the figures is followed.
-struct Wanted<'a> {
-    args: &'a HistoryArgs,
-    metric: Option<Metric>,
-    labels: Vec<(&'a str, &'a str)>,
+pub(super) struct Wanted<'a> {
+    pub args: &'a HistoryArgs,
+    pub metric: Option<Metric>,
+    pub labels: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Wanted<'a> {
@@ -165,7 +181,7 @@ impl Found {
 }
 
 /// The stored runs with what is kept of each, oldest first, but those in progress; also problems of the store, as sentences.
-fn past_runs(store: &Store) -> Result<(Vec<PastFigures>, Vec<String>), Failure> {
+pub(super) fn past_runs(store: &Store) -> Result<(Vec<PastFigures>, Vec<String>), Failure> {
     let Listing { runs, mut warnings } = store.list().map_err(Failure::failed)?;
     let mut past = Vec::new();
     for (run, kept) in runs.iter().zip(store.figures(VERSION, &runs, kept)) {
@@ -267,10 +283,13 @@ pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
 }
 
 /// What figures are called within a sentence.
-type Titles = BTreeMap<FigureKey, String>;
+pub(super) type Titles = BTreeMap<FigureKey, String>;
 
 /// The figures of the runs, in the order in which the latest run with them has them, target by target.
-fn followed(past: &[PastFigures], wanted: &Wanted<'_>) -> (Titles, Vec<(FigureKey, Vec<PastFigure>)>) {
+pub(super) fn followed(
+    past: &[PastFigures],
+    wanted: &Wanted<'_>,
+) -> (Titles, Vec<(FigureKey, Vec<PastFigure>)>) {
     let mut titles = BTreeMap::new();
     let mut figures: Vec<(FigureKey, Vec<PastFigure>)> = Vec::new();
     let mut places: BTreeMap<FigureKey, usize> = BTreeMap::new();
@@ -296,8 +315,13 @@ fn followed(past: &[PastFigures], wanted: &Wanted<'_>) -> (Titles, Vec<(FigureKe
 /// What of the machine and the storage differs between two runs; `None` if a log cannot be read.
 fn changed_then(store: &Store, before: &RunSummary, after: &RunSummary) -> Option<Vec<Difference>> {
     let read = |run: &RunSummary| -> Option<Run> { Some(store.read(run).ok()?.run) };
-    let mut found = differences(&read(before)?, &read(after)?);
+    Some(changed_between(&read(before)?, &read(after)?))
+}
+
+/// What of the machine and the storage differs between two runs.
+pub(super) fn changed_between(before: &Run, after: &Run) -> Vec<Difference> {
+    let mut found = differences(before, after);
     let mut seen = BTreeSet::new();
     found.retain(|d| seen.insert((d.what.clone(), d.before.clone(), d.after.clone())));
-    Some(found)
+    found
 }

@@ -23,6 +23,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod selftest;
+pub mod site;
 pub mod stack;
 mod suite_source;
 pub mod suites;

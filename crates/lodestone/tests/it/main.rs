@@ -22,6 +22,7 @@ mod mistakes;
 mod program;
 mod requirements;
 mod rounds;
+mod site;
 mod stacks;
 mod stores;
 mod targets;

@@ -11,6 +11,7 @@ mod bars;
 mod cdf;
 mod clients;
 mod costs;
+mod course;
 mod frame;
 mod headroom;
 mod heat;
@@ -32,6 +33,7 @@ mod svg;
 mod sweeps;
 mod timeline;
 
+pub(crate) use course::course;
 pub use history::history;
 #[cfg(feature = "png")]
 pub use png::{Png, PngError};

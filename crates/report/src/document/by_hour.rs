@@ -258,8 +258,7 @@ mod tests {
         let differ = text(HoursVerdict::Differ);
         // The made hours 8 and 20 are a Tuesday and a Sunday.
         assert!(
-            differ
-                .contains("on all days of the week: read is 20 % slower on Sundays than on the other days")
+            differ.contains("on all days of the week: read is 20 % slower on Sundays than on the other days")
         );
         assert!(differ.contains("| days differ |") && differ.contains("within weeks"), "{differ}");
         assert!(text(HoursVerdict::TooFew { missing: 4 }).contains("spread evenly over these days"));

@@ -59,12 +59,19 @@ pub struct Cell {
     pub value: Option<f64>,
     /// The source of the figure.
     pub provenance: Option<Provenance>,
+    /// The page that it leads to, where there are several pages.
+    pub link: Option<String>,
 }
 
 impl Cell {
     /// A cell with text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A cell that leads to another page.
+    pub fn linked(text: impl Into<String>, link: impl Into<String>) -> Self {
+        Self { link: Some(link.into()), ..Self::text(text) }
     }
 
     /// The same cell in another tone.

@@ -23,8 +23,8 @@ use crate::terminal::{escape_json, escape_text};
 use crate::view::{AnalysedRun, when};
 use crate::words::{command, short};
 
-const PAGE_STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+pub(crate) const PAGE_STYLE: &str = include_str!("page.css");
+pub(crate) const SCRIPT: &str = include_str!("page.js");
 /// What the overview's figures are.
 const FIGURE_WORDS: &str = "The figure is the bandwidth; of small random transfers and of metadata, operations per second; of a fixed load, the p99 latency.";
 /// What its ratios are, where there are several targets.
@@ -93,7 +93,7 @@ pub fn gallery_page(title: &str, words: &str, parts: &[(String, Vec<Chart>)]) ->
     whole(title, &body)
 }
 
-fn run_title(analysed: &AnalysedRun<'_>) -> String {
+pub(crate) fn run_title(analysed: &AnalysedRun<'_>) -> String {
     let started = &analysed.run.started;
     let at = when(started.started_unix_ns, &analysed.view.time_zone);
     if analysed.run.is_imported() {
@@ -129,7 +129,7 @@ fn whole(title: &str, body: &Markup) -> String {
     format!("{}\n", escape_text(&page.into_string()))
 }
 
-fn header(title: &str, answers: &[String]) -> Markup {
+pub(crate) fn header(title: &str, answers: &[String]) -> Markup {
     html! {
         header {
             h1 { (short(title, 300)) }
@@ -160,7 +160,7 @@ pub fn page_charts(analysed: &AnalysedRun<'_>) -> Vec<Chart> {
 }
 
 /// Everything of a run below its answer, with headings of the given level.
-fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
+pub(crate) fn run_section(analysed: &AnalysedRun<'_>, level: u8) -> Markup {
     let AnalysedRun { run, analysis, view, .. } = *analysed;
     let id = format!("run-{}", safe_id(&run.started.id));
     let several = run.started.targets.len() > 1;
@@ -298,7 +298,7 @@ fn all_charts(charts: &[Chart], level: u8) -> Markup {
     }
 }
 
-fn figure(chart: &Chart, level: u8) -> Markup {
+pub(crate) fn figure(chart: &Chart, level: u8) -> Markup {
     html! {
         figure data-kind=(chart.kind) data-name=(chart.name) {
             (heading(level, &chart.title))
@@ -385,7 +385,7 @@ fn data(analysed: &AnalysedRun<'_>, id: &str) -> Markup {
 }
 
 /// JSON that cannot end the script element that holds it: without `<`, control and invisible characters.
-fn harmless_json(json: &str) -> String {
+pub(crate) fn harmless_json(json: &str) -> String {
     escape_json(json).replace('<', "\\u003c")
 }
 
@@ -394,7 +394,7 @@ fn safe_id(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
 }
 
-fn sections(sections: &[Section], level: u8) -> Markup {
+pub(crate) fn sections(sections: &[Section], level: u8) -> Markup {
     let is_remark = |section: &Section| matches!(section, Section::Remark { .. });
     html! {
         @for group in sections.chunk_by(|a, b| is_remark(a) == is_remark(b)) {
@@ -494,7 +494,14 @@ fn classes<const N: usize>(classes: [Option<&str>; N]) -> Option<String> {
 fn row_name(cell: &Cell, is_right: bool) -> Markup {
     let long = (cell.text.chars().count() > LONG_NAME).then_some("long");
     let class = classes([Some("name"), long, is_right.then_some("right"), tone_class(cell.tone)]);
-    html! { th class=[class] scope="row" title=(cell.text) { (cell.text) } }
+    html! { th class=[class] scope="row" title=(cell.text) { (content(cell)) } }
+}
+
+fn content(cell: &Cell) -> Markup {
+    match &cell.link {
+        Some(link) => html! { a href=(link) { (cell.text) } },
+        None => html! { (cell.text) },
+    }
 }
 
 /// A figure with its mark, and its source in attributes for programs that read the page.
@@ -511,7 +518,7 @@ fn cell(cell: &Cell, column: &Column, mark: Option<&Cell>) -> Markup {
     let value = cell.value.filter(|_| source.is_some()).map(|value| value.to_string());
     html! {
         td class=[class] data-from=[source] data-value=[value] data-h=(column.heading) {
-            (cell.text)
+            (content(cell))
             @if let Some(mark) = mark {
                 " " span class=[classes([Some("mark"), tone_class(mark.tone)])] { (mark.text) }
             }
