@@ -22,6 +22,7 @@ pub mod noise;
 pub mod peers;
 pub mod scaling;
 pub mod setting;
+pub mod site;
 mod slow_file;
 pub mod stalls;
 pub mod stamp_figures;

@@ -25,6 +25,7 @@ use benches::measured;
 use benches::noise::{NoiseArgs, noise};
 use benches::peers::peers;
 use benches::setting::{Setting, Turns};
+use benches::site::{SiteArgs, site};
 use benches::stalls::{StallsArgs, stalls};
 use benches::stamps::stamps;
 use benches::telemetry::{TelemetryArgs, telemetry};
@@ -79,6 +80,8 @@ enum Command {
     Machines(MachinesArgs),
     /// Clients that work together, beside fio's clients and servers
     Clients(Setting),
+    /// A site of many runs: how long its pages take, and how large they are
+    Site(SiteArgs),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
     /// What findings claim of noisy runs whose truth is known, by simulation
@@ -118,6 +121,7 @@ fn main() -> ExitCode {
         Command::Log(args) => log(&args),
         Command::Machines(args) => machines(&args),
         Command::Clients(setting) => clients(&setting),
+        Command::Site(args) => site(&args),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Findings(args) => Ok(findings(&args)),
         Command::Kinds(args) => Ok(kinds(&args)),

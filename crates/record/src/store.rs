@@ -104,8 +104,13 @@ impl Store {
         self.path.join(directory::RUNS)
     }
 
-    /// The directory, if it exists.
+    /// The directory, if it exists by now: another process may have made it since the store was opened.
     pub(crate) fn existing(&self) -> Option<&Directory> {
+        if self.held.get().is_none()
+            && let Ok(Some(opened)) = Directory::open(&self.path)
+        {
+            self.held.get_or_init(|| opened);
+        }
         self.held.get()
     }
 
@@ -146,7 +151,7 @@ impl Store {
     /// An I/O error.
     pub fn discard(&self, writer: LogWriter) -> io::Result<()> {
         let name = writer.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        match self.held.get() {
+        match self.existing() {
             Some(directory) => below::remove(&directory.runs()?, name),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -157,7 +162,7 @@ impl Store {
     /// # Errors
     /// An I/O error; the log is unchanged.
     pub fn compress(&self, log: &mut LogWriter) -> io::Result<()> {
-        let runs = self.held.get().ok_or(io::ErrorKind::NotFound)?.runs()?;
+        let runs = self.existing().ok_or(io::ErrorKind::NotFound)?.runs()?;
         let name = log.path().file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let (unfinished, file) = Unfinished::create(&runs)?;
         compress(&file, |file| log.copy_to(file))?;
@@ -193,7 +198,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] if the logs cannot be listed.
     pub fn list(&self) -> Result<Listing, StoreError> {
-        let Some(directory) = self.held.get() else { return Ok(Listing::default()) };
+        let Some(directory) = self.existing() else { return Ok(Listing::default()) };
         let mut warnings = Vec::new();
         let known = match directory.index().map(|bytes| index::read(&bytes)) {
             Ok(Content::Rows(rows)) => Some(rows),
@@ -235,7 +240,7 @@ impl Store {
     /// The source files of all imported runs in the store, with the ids of these runs.
     pub fn imported(&self) -> Vec<(Source, String)> {
         let mut known = Vec::new();
-        let Some(runs) = self.held.get().and_then(|directory| directory.runs().ok()) else { return known };
+        let Some(runs) = self.existing().and_then(|directory| directory.runs().ok()) else { return known };
         for name in log_names(&runs).unwrap_or_default() {
             let Ok(file) = below::open_regular(&runs, &name) else { continue };
             let Ok(started) = read_start(file, &self.logs().join(name)) else { continue };
@@ -339,7 +344,7 @@ impl Store {
     pub fn read(&self, run: &RunSummary) -> Result<Log, LogError> {
         let path = self.logs().join(&run.file);
         let unreadable = |source| LogError::Unreadable { path: path.clone(), source };
-        let directory = self.held.get().ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
+        let directory = self.existing().ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
         let file =
             directory.runs().and_then(|logs| below::open_regular(&logs, &run.file)).map_err(unreadable)?;
         parse_log_with(file, &path, self.on_damage)
@@ -380,7 +385,7 @@ impl Store {
 
     /// The names of the pages that are only of this run.
     fn pages_of(&self, run: &RunSummary) -> Result<Vec<String>, StoreError> {
-        let Some(directory) = self.held.get() else { return Ok(Vec::new()) };
+        let Some(directory) = self.existing() else { return Ok(Vec::new()) };
         let refused = |source| StoreError::Directory { path: self.path.join(directory::REPORTS), source };
         let names = match directory.reports() {
             Ok(pages) => below::names_in(&pages).map_err(refused)?,

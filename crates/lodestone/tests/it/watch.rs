@@ -32,6 +32,16 @@ fn runs_come_again_and_again_and_are_stored() {
 }
 
 #[test]
+fn a_watch_sees_its_own_runs_in_a_store_that_was_not_there_when_it_began() {
+    let bench = Bench::new();
+    assert!(!bench.store().exists());
+    // The third would be more than is allowed.
+    let limited = ["--every=1s", "--spread=0s", "--runs=3", "--write-limit=8MiB", "--quiet"];
+    let (code, told, error) = watch(&bench, &limited);
+    assert_eq!((code, told.matches("--write-limit 8MiB allows").count()), (Some(0), 1), "{told}{error}");
+}
+
+#[test]
 fn what_is_wrong_is_told_at_once() {
     let bench = Bench::new();
     let refused = |arguments: &[&str], part: &str| {

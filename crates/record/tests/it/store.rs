@@ -227,6 +227,18 @@ fn what_is_kept_of_each_run_is_made_once_and_anew_where_the_log_or_the_version_c
     assert!(!String::from_utf8(fs::read(&file).unwrap()).unwrap().contains("one of"));
 }
 
+/// `watch` opens its store before its first run makes it, and never saw what was stored in it then.
+#[test]
+fn a_store_that_another_process_makes_later_is_seen() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("later");
+    let early = Store::open(&path).unwrap();
+    assert_eq!(early.runs().unwrap(), []);
+    write_run(&Store::open(&path).unwrap(), "aaaa", 1, &[end()]);
+    assert_eq!(early.runs().unwrap().len(), 1);
+    assert!(early.find("aaaa").is_ok());
+}
+
 #[test]
 fn runs_that_were_left_out_are_kept_line_by_line() {
     let (directory, store) = store();

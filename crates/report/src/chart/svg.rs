@@ -11,8 +11,14 @@ use crate::terminal::escape_line;
 
 /// A coordinate, to a tenth of a pixel.
 pub(crate) fn place(value: f64) -> String {
-    let rounded = (value * 10.0).round() / 10.0;
-    if rounded == rounded.trunc() { format!("{rounded:.0}") } else { format!("{rounded:.1}") }
+    /// Larger coordinates are none of a chart.
+    const MOST: f64 = 1e12;
+    let tenths = (value * 10.0).round().clamp(-MOST, MOST) as i64;
+    let sign = if tenths < 0 { "-" } else { "" };
+    match (tenths.abs() / 10, tenths.abs() % 10) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (whole, tenth) => format!("{sign}{whole}.{tenth}"),
+    }
 }
 
 /// Alignment of a text to its coordinate.
@@ -54,9 +60,22 @@ impl Mark {
         Self { tip: Some(tip.into()), ..self }
     }
 
-    /// A line with a tooltip at each of its points: coordinates and text.
+    /// A line with a tooltip at each of its points: coordinates and text. Where the line is flat, points that others are near are left out.
     pub fn points(self, points: &[(f64, f64, String)]) -> Self {
+        /// Pixels; the page shows the nearest point within 40.
+        const NEAR: f64 = 16.0;
         let points: Vec<_> = points.iter().map(|(x, y, tip)| (rounded(*x), rounded(*y), tip)).collect();
+        let mut last = f64::NEG_INFINITY;
+        let is_kept = |i: usize| {
+            let (x, y, _) = points[i];
+            let is_flat = i > 0 && points[i - 1].1 == y && points.get(i + 1).is_some_and(|next| next.1 == y);
+            let is_kept = !is_flat || x - last >= NEAR;
+            last = if is_kept { x } else { last };
+            is_kept
+        };
+        let kept: Vec<bool> = (0..points.len()).map(is_kept).collect();
+        let points: Vec<_> =
+            points.iter().zip(kept).filter(|(_, kept)| *kept).map(|(point, _)| point).collect();
         let json = serde_json::to_string(&points).unwrap_or_default();
         Self { points: Some(json), ..self }
     }
@@ -139,15 +158,21 @@ impl Svg {
         }
     }
 
-    /// A line through points, interrupted at `None`.
+    /// A line through points, interrupted at `None`; of a flat part only its ends are written.
     pub fn path(&mut self, places: &[Option<(f64, f64)>], mark: &Mark) {
         let mut d = String::new();
         let mut down = false;
-        for at in places {
+        for (i, at) in places.iter().enumerate() {
             let Some((x, y)) = at else {
                 down = false;
                 continue;
             };
+            let is_same = |other: Option<&Option<(f64, f64)>>| {
+                other.copied().flatten().is_some_and(|(_, other)| rounded(other) == rounded(*y))
+            };
+            if down && is_same(places.get(i - 1)) && is_same(places.get(i + 1)) {
+                continue;
+            }
             let _ = write!(d, "{}{} {}", if down { "L" } else { "M" }, place(*x), place(*y));
             down = true;
         }
