@@ -10,6 +10,7 @@ use crate::failure::exit_codes_help;
 
 mod history;
 mod machines;
+mod push;
 mod require;
 mod schema;
 mod stack;
@@ -17,6 +18,7 @@ mod watch;
 
 pub use history::HistoryArgs;
 pub use machines::MachineArgs;
+pub use push::{PullArgs, PushArgs, RunPushArgs};
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
 pub use schema::{SchemaArgs, SchemaOf};
 pub use stack::{Making, PreconditionWord, StackArgs, StackCommand};
@@ -108,6 +110,10 @@ pub enum Command {
     Export(ExportArgs),
     /// Import the output of other storage benchmarks as a run
     Import(ImportArgs),
+    /// Write runs to a PostgreSQL database
+    Push(PushArgs),
+    /// Read runs from a PostgreSQL database into the store
+    Pull(PullArgs),
     /// Run the classic tools and Lodestone in turn on the same storage, and check whether their figures agree
     Crosscheck(CrosscheckArgs),
     /// Find and remove the leftovers of killed runs
@@ -237,6 +243,10 @@ pub struct RunArgs {
     /// Show the tables of every step, the circumstances and all findings, not only the answer
     #[arg(long, alias = "all-findings")]
     pub details: bool,
+
+    /// Pushing to a database.
+    #[command(flatten)]
+    pub push: RunPushArgs,
 
     /// Do not write the HTML report
     #[arg(long, hide_short_help = true)]

@@ -26,6 +26,7 @@ mod terminal;
 mod view;
 mod words;
 
+pub use answer::requirements::why as requirement_words;
 pub use backing::{Explanation, explanation_document};
 pub use crosscheck::{
     CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,

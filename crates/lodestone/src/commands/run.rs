@@ -76,6 +76,7 @@ fn watch() -> Result<Arc<AtomicBool>, Failure> {
 
 /// Measures the targets that the arguments name, or stacks that were made.
 fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) -> Result<ExitCode, Failure> {
+    super::push::check(&args.push)?;
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();
@@ -307,6 +308,9 @@ fn finish(
     if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
+    if let Some(message) = super::push::after_run(cli, &args.push, store, &run.started.id) {
+        if args.json { output::say(&message) } else { output::print(format!("{message}\n"))? }
+    }
     Ok(ExitCode::from(concluded(run, &analysis, args.require.strict)))
 }
 
@@ -530,7 +534,7 @@ pub(super) fn started_now(plan: Plan, targets: Vec<Target>) -> RunStarted {
         id: new_id(),
         started_unix_ns: now_unix_ns(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args_os().map(path_text).collect(),
+        command: std::env::args_os().map(|word| database::without_password(&path_text(word))).collect(),
         ..RunStarted::of_plan(plan, targets)
     }
 }

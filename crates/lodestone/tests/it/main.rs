@@ -20,6 +20,7 @@ mod kills;
 mod machines;
 mod mistakes;
 mod program;
+mod push;
 mod requirements;
 mod rounds;
 mod stacks;
