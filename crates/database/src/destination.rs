@@ -163,7 +163,7 @@ fn fields(line: &str) -> Vec<String> {
 fn parameter<'a>(address: &'a str, name: &str) -> Option<&'a str> {
     let (_, parameters) = address.rsplit_once('?')?;
     let pairs = parameters.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).last()
+    pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next_back()
 }
 
 /// A text in which an address has no password any more; a text without an address is unchanged. What could be a part of a password is

@@ -10,12 +10,14 @@
 mod checksum;
 mod client;
 mod destination;
+mod error;
 mod migrate;
 mod rows;
 mod write;
 
 pub use checksum::{Checksum, checksum};
-pub use client::{Database, DatabaseError, Known};
+pub use client::{Database, Known};
 pub use destination::{Destination, DestinationError, without_password};
+pub use error::DatabaseError;
 pub use migrate::{MIGRATIONS, VERSION};
 pub use rows::{ChangeRow, ComparisonRow, FindingRow, MeasurementRow, RunRow, TargetRow, VerdictRow};

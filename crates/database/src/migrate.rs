@@ -2,7 +2,7 @@
 
 use postgres::Client;
 
-use crate::client::DatabaseError;
+use crate::error::DatabaseError;
 
 /// The migrations, the first one first. One that was released never changes.
 pub const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
@@ -70,5 +70,5 @@ pub(crate) fn migrate(client: &mut Client) -> Result<(), DatabaseError> {
 /// # Errors
 /// The version is later than this program's.
 pub(crate) fn refuse_later(found: i32) -> Result<(), DatabaseError> {
-    if found > VERSION { Err(DatabaseError::TooNew { found }) } else { Ok(()) }
+    if found > VERSION { Err(DatabaseError::TooNew { found, supported: VERSION }) } else { Ok(()) }
 }

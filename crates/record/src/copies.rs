@@ -102,3 +102,55 @@ pub fn log_of(run: &Run) -> io::Result<Vec<u8>> {
     encoder.write_all(&text)?;
     encoder.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::read_log;
+
+    /// Every format that was ever released.
+    #[test]
+    fn the_log_of_a_run_has_all_of_it_and_goes_into_a_store() {
+        let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/runs");
+        let root = tempfile::tempdir().unwrap();
+        let mut count = 0;
+        for entry in std::fs::read_dir(fixtures).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(log) = read_log(&path) else { continue };
+            if !log.damage.is_empty() {
+                continue;
+            }
+            let bytes = log_of(&log.run).unwrap();
+            let mut run = log.run;
+            run.started.format = LOG_FORMAT;
+            assert_eq!(bytes, log_of(&run).unwrap());
+            let store = Store::open(&root.path().join(format!("store{count}"))).unwrap();
+            assert_eq!(store.add_log(&bytes, "here").unwrap(), run, "{}", path.display());
+            let listed = store.runs().unwrap();
+            assert_eq!(store.log_bytes(&listed[0], 1 << 30).unwrap(), bytes);
+            assert!(store.log_bytes(&listed[0], 10).is_err());
+            assert!(matches!(store.add_log(&bytes, "here"), Err(CopyError::Store(_))), "it is there");
+            count += 1;
+        }
+        assert!(count > 0);
+    }
+
+    #[test]
+    fn what_is_not_a_whole_log_is_not_stored() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::open(&root.path().join("store")).unwrap();
+        let mut run = Run::new(model::RunStarted::of_plan(
+            model::Plan::of_steps("suite", Vec::new(), model::Rounds::Fixed(1)),
+            Vec::new(),
+        ));
+        for id in ["", "../../outside", "a b", "ä"] {
+            run.started.id = id.to_owned();
+            assert!(matches!(store.add_log(&log_of(&run).unwrap(), "here"), Err(CopyError::Id)), "{id}");
+        }
+        run.started.id = "k7m2x9qa".to_owned();
+        let bytes = log_of(&run).unwrap();
+        assert!(store.add_log(&bytes[..bytes.len() / 2], "here").is_err());
+        assert!(store.add_log(b"not a log", "here").is_err());
+        assert!(store.runs().unwrap().is_empty());
+    }
+}

@@ -43,6 +43,7 @@ use crate::{interrupt, output};
 /// # Errors
 /// Wrong usage, or a failure that is not the storage's.
 pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
+    super::push::check(&args.push)?;
     let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
     let request = super::stack::request(on, stacks, args.making)?;
     if args.dry_run {
@@ -76,7 +77,6 @@ fn watch() -> Result<Arc<AtomicBool>, Failure> {
 
 /// Measures the targets that the arguments name, or stacks that were made.
 fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) -> Result<ExitCode, Failure> {
-    super::push::check(&args.push)?;
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();

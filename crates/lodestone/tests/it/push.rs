@@ -313,3 +313,47 @@ fn a_push_that_is_killed_and_repeated_writes_each_run_once() {
     }
     assert!(killed > 0, "no push was killed before it ended");
 }
+
+#[test]
+fn the_changes_of_a_store_are_those_of_its_history_and_are_replaced() {
+    let Some(server) = server() else { return };
+    let bench = Bench::new();
+    let import = |seconds: &[f64]| {
+        for s in seconds {
+            let file = bench.path(&format!("dd{s}.txt"));
+            let speed = 536.870912 / s;
+            let text = format!(
+                "512+0 records in\n512+0 records out\n536870912 bytes (537 MB, 512 MiB) copied, {s} s, {speed:.0} MB/s\n"
+            );
+            std::fs::write(&file, text).unwrap();
+            bench.ok(&["import", file.to_str().unwrap(), "--label", "device=ssd", "--label", "host=pi"]);
+        }
+    };
+    let told = || -> Vec<String> {
+        let history: Value = serde_json::from_str(&bench.ok(&["history", "--json"])).unwrap();
+        let all = history["histories"].as_array().unwrap().iter();
+        let mut ids: Vec<String> = all
+            .flat_map(|h| h["changes"].as_array().unwrap().clone())
+            .map(|c| c["run"].as_str().unwrap().to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    let url = server.database("changes");
+    let stored = || -> Vec<String> {
+        let rows = server.sql("changes", "SELECT run FROM lodestone.change WHERE host = 'pi' ORDER BY run");
+        rows.lines().map(str::to_owned).collect()
+    };
+    import(&[2.51, 2.5, 2.52, 2.49, 2.505, 2.515]);
+    bench.ok(&["push", "--to", &url]);
+    assert_eq!(stored(), [""; 0]);
+    import(&[5.02, 5.0, 5.04, 4.98, 5.01, 5.03]);
+    bench.ok(&["push", "--to", &url]);
+    assert!(!stored().is_empty());
+    assert_eq!(stored(), told());
+    bench.ok(&["push", "--to", &url]);
+    assert_eq!(stored(), told());
+    let ratio: f64 =
+        server.sql("changes", "SELECT min(ratio) FROM lodestone.change WHERE is_confirmed").parse().unwrap();
+    assert!((0.45..0.55).contains(&ratio), "{ratio}");
+}
