@@ -132,7 +132,7 @@ CREATE TABLE lodestone.finding (
 CREATE INDEX ON lodestone.finding (run);
 COMMENT ON TABLE lodestone.finding IS 'What the figures of a run mean.';
 COMMENT ON COLUMN lodestone.finding.run IS 'Checksum of the run.';
-COMMENT ON COLUMN lodestone.finding.severity IS 'info, note, warning or error.';
+COMMENT ON COLUMN lodestone.finding.severity IS 'info, warning or error.';
 COMMENT ON COLUMN lodestone.finding.rule IS 'Name of the rule, see docs/reference/findings.md.';
 COMMENT ON COLUMN lodestone.finding.target IS 'The target that it is about, if it is about one.';
 COMMENT ON COLUMN lodestone.finding.step IS 'The step that it is about, if it is about one.';

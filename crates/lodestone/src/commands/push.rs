@@ -26,6 +26,9 @@ struct Wanted<'a> {
     is_anonymous: bool,
 }
 
+/// An anonymous copy of a run, and what was replaced in it.
+type Anonymous = (Run, String);
+
 /// What became of the runs.
 #[derive(Default)]
 struct Pushed {
@@ -208,7 +211,10 @@ impl Pusher<'_> {
     fn send(&mut self, one: &Wanted<'_>) -> Result<bool, Failure> {
         let (log, anonymous) = self.log(one)?;
         let run = match anonymous {
-            Some(run) => run,
+            Some((run, account)) => {
+                output::say(&format!("lodestone: run {}: {account}", run.started.id));
+                run
+            }
             None => parse_log(log.as_slice(), self.store.directory()).map_err(Failure::failed)?.run,
         };
         let checksum = self.sum(&log)?;
@@ -224,20 +230,20 @@ impl Pusher<'_> {
     }
 
     /// The log of a run as it is to be pushed; with the run, if that is an anonymous copy.
-    fn log(&mut self, one: &Wanted<'_>) -> Result<(Vec<u8>, Option<Run>), Failure> {
+    fn log(&mut self, one: &Wanted<'_>) -> Result<(Vec<u8>, Option<Anonymous>), Failure> {
         if !one.is_anonymous {
             return Ok((self.store.log_bytes(one.run, MOST_BYTES).map_err(Failure::failed)?, None));
         }
         let run = self.store.read(one.run).map_err(Failure::failed)?.run;
-        let (run, _) = self.anonymous(&run)?;
+        let (run, account) = self.anonymous(&run)?;
         let log = log_of(&run).map_err(|error| {
             Failure::failed(format!("cannot write an anonymous log: {error}")).because(&error)
         })?;
-        Ok((log, Some(run)))
+        Ok((log, Some((run, account))))
     }
 
     /// An anonymous copy of a run, the same whatever else is pushed, and what was replaced.
-    fn anonymous(&mut self, run: &Run) -> Result<(Run, String), Failure> {
+    fn anonymous(&mut self, run: &Run) -> Result<Anonymous, Failure> {
         let key = match &self.key {
             Some(key) => key.clone(),
             None => PseudonymKey::new(self.store.pseudonym_key().map_err(Failure::failed)?),
