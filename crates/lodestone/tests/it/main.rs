@@ -6,6 +6,7 @@ mod classic;
 mod common;
 mod consent;
 mod crosscheck;
+mod dashboard;
 mod data_sets;
 mod destinations;
 mod devices;

@@ -7,11 +7,11 @@ use crate::common::*;
 use serde_json::Value;
 
 const TABLES: [&str; 7] = ["run", "target", "measurement", "comparison", "finding", "verdict", "change"];
-const SUITE: &str = "[[step]]\nid = \"reads\"\nrw = \"randread\"\nbs = \"4KiB\"\nsize = \"4MiB\"\nruntime = \"=20ms\"\n\
+pub const SUITE: &str = "[[step]]\nid = \"reads\"\nrw = \"randread\"\nbs = \"4KiB\"\nsize = \"4MiB\"\nruntime = \"=20ms\"\n\
                      ramp = \"0s\"\n";
 
 /// The server that the tests share which run at the same time.
-fn server() -> Option<Arc<PostgreSql>> {
+pub fn server() -> Option<Arc<PostgreSql>> {
     static SHARED: Mutex<Weak<PostgreSql>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(server) = shared.upgrade() {
@@ -34,15 +34,37 @@ fn import(bench: &Bench, count: usize) {
     }
 }
 
+/// Durations of dd in seconds, before and after a change.
+pub const BEFORE: [f64; 6] = [2.51, 2.5, 2.52, 2.49, 2.505, 2.515];
+pub const AFTER: [f64; 6] = [5.02, 5.0, 5.04, 4.98, 5.01, 5.03];
+
+/// Imports outputs of dd that took so many seconds, on the machine `pi`.
+pub fn import_durations(bench: &Bench, seconds: &[f64]) {
+    for s in seconds {
+        let file = bench.path(&format!("dd{s}.txt"));
+        let speed = 536.870912 / s;
+        let text = format!(
+            "512+0 records in\n512+0 records out\n536870912 bytes (537 MB, 512 MiB) copied, {s} s, {speed:.0} MB/s\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        bench.ok(&["import", file.to_str().unwrap(), "--label", "device=ssd", "--label", "host=pi"]);
+    }
+}
+
 /// Two targets, measured for a moment, with further arguments.
 fn measure(bench: &Bench, more: &[&str]) -> std::process::Output {
+    measure_suite(bench, "--suite", SUITE, more)
+}
+
+/// The same with another suite, which `option` names.
+pub fn measure_suite(bench: &Bench, option: &str, content: &str, more: &[&str]) -> std::process::Output {
     let suite = bench.path("own.toml");
-    std::fs::write(&suite, SUITE).unwrap();
+    std::fs::write(&suite, content).unwrap();
     let [a, b] = ["one", "two"].map(|name| {
         std::fs::create_dir_all(bench.disk().join(name)).unwrap();
         format!("{name}={}", bench.disk().join(name).display())
     });
-    let fixed = ["run", &a, &b, "--suite", suite.to_str().unwrap(), "--rounds=2", "--quiet", "--no-report"];
+    let fixed = ["run", &a, &b, option, suite.to_str().unwrap(), "--rounds=2", "--quiet", "--no-report"];
     bench.run(&[&fixed[..], more].concat())
 }
 
@@ -323,17 +345,6 @@ fn a_push_that_is_killed_and_repeated_writes_each_run_once() {
 fn the_changes_of_a_store_are_those_of_its_history_and_are_replaced() {
     let Some(server) = server() else { return };
     let bench = Bench::new();
-    let import = |seconds: &[f64]| {
-        for s in seconds {
-            let file = bench.path(&format!("dd{s}.txt"));
-            let speed = 536.870912 / s;
-            let text = format!(
-                "512+0 records in\n512+0 records out\n536870912 bytes (537 MB, 512 MiB) copied, {s} s, {speed:.0} MB/s\n"
-            );
-            std::fs::write(&file, text).unwrap();
-            bench.ok(&["import", file.to_str().unwrap(), "--label", "device=ssd", "--label", "host=pi"]);
-        }
-    };
     let told = || -> Vec<String> {
         let history: Value = serde_json::from_str(&bench.ok(&["history", "--json"])).unwrap();
         let all = history["histories"].as_array().unwrap().iter();
@@ -349,10 +360,10 @@ fn the_changes_of_a_store_are_those_of_its_history_and_are_replaced() {
         let rows = server.sql("changes", "SELECT run FROM lodestone.change WHERE host = 'pi' ORDER BY run");
         rows.lines().map(str::to_owned).collect()
     };
-    import(&[2.51, 2.5, 2.52, 2.49, 2.505, 2.515]);
+    import_durations(&bench, &BEFORE);
     bench.ok(&["push", "--to", &url]);
     assert_eq!(stored(), [""; 0]);
-    import(&[5.02, 5.0, 5.04, 4.98, 5.01, 5.03]);
+    import_durations(&bench, &AFTER);
     bench.ok(&["push", "--to", &url]);
     assert!(!stored().is_empty());
     assert_eq!(stored(), told());
