@@ -1115,7 +1115,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__history)
-            opts="-v -q -h --host --suite --since --target --step --label --metric --by-hour --json --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-f -v -q -h --host --suite --since --target --step --label --metric --by-hour --format --json --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1147,6 +1147,14 @@ _lodestone() {
                     ;;
                 --metric)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json influx prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -W "text json influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --store)

@@ -645,6 +645,10 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l target -
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l step -d 'Only these steps, by commas: ids, or the beginnings of ids that a sweep made' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l label -d 'Only targets with this label; may be given several times' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l metric -d 'Follow this metric, such as lat_p99, instead of the figure that the tables show' -r
+complete -c lodestone -n "__fish_lodestone_using_subcommand history" -s f -l format -d 'Output format' -r -f -a "text\t'Sentences and a table for the terminal'
+json\t'Every value and change, in the published schema'
+influx\t'Each figure as it is now and its changes, in InfluxDB\'s line protocol'
+prometheus\t'Each figure as it is now and its changes, as gauges in Prometheus\' text format'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l store -d 'Directory in which runs are stored [default: $XDG_DATA_HOME/lodestone, else ~/.local/share/lodestone]' -r -F
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l color -d 'When to use colours in tables and progress' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -653,7 +657,7 @@ complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l units -d
 iec\t'1 MiB is 1,048,576 bytes'
 as-published\t'Rates of imported results in the unit in which they were printed'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l by-hour -d 'Show whether speed depends on the hour of the day'
-complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l json -d 'Print JSON'
+complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l json -d 'Print JSON: the same as --format json'
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -l accept-damage -d 'Use every readable line of a damaged log, including those after the first damaged line (show, compare, export, report)'
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -s v -l verbose -d 'After an error, print the errors that caused it; with --version, what this program is built from'
 complete -c lodestone -n "__fish_lodestone_using_subcommand history" -s q -l quiet -d 'Do not show progress'
@@ -682,8 +686,8 @@ csv\t'One row per repeat and metric'
 md\t'Tables and findings'
 svg\t'One chart as vector graphics'
 png\t'One chart in pixels'
-influx\t'One line of InfluxDB line protocol per repeat and metric'
-prometheus\t'Estimates as gauges in Prometheus\' text format'
+influx\t'One line of InfluxDB line protocol per repeat and metric, and per requirement'
+prometheus\t'Estimates and verdicts as gauges in Prometheus\' text format'
 junit\t'What was required of the storage as JUnit XML, for build servers'"
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l chart -d 'With --format svg and png: the chart, such as bars, timeline or latency-1 [default: the first]' -r
 complete -c lodestone -n "__fish_lodestone_using_subcommand export" -l width -d 'Width of a chart; below 784, its parts are stacked [default: 964]' -r

@@ -16,7 +16,7 @@ mod schema;
 mod stack;
 mod watch;
 
-pub use history::HistoryArgs;
+pub use history::{HistoryArgs, HistoryForm};
 pub use machines::MachineArgs;
 pub use push::{PullArgs, PushArgs, RunPushArgs};
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
@@ -859,9 +859,9 @@ pub enum Format {
     Svg,
     /// One chart in pixels.
     Png,
-    /// One line of InfluxDB line protocol per repeat and metric.
+    /// One line of InfluxDB line protocol per repeat and metric, and per requirement.
     Influx,
-    /// Estimates as gauges in Prometheus' text format.
+    /// Estimates and verdicts as gauges in Prometheus' text format.
     Prometheus,
     /// What was required of the storage as JUnit XML, for build servers.
     Junit,

@@ -44,6 +44,7 @@ pub use export::json;
 pub use export::junit::junit;
 pub use export::matrix::{Layout, MatrixError, RunWithAnalysis, matrix_csv, matrix_table};
 pub use export::offsets::{OFFSETS_COLUMNS, has_offsets, offsets_csv};
+pub use export::past_series::{history_influx, history_prometheus};
 pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
 pub use figures::{Units, display_bytes, display_iops, display_ns, display_rate, units_as_published};

@@ -15,7 +15,7 @@ use twox_hash::XxHash3_64;
 
 use super::results::since_unix_ns;
 use super::{store, view};
-use crate::cli::{Cli, HistoryArgs};
+use crate::cli::{Cli, HistoryArgs, HistoryForm};
 use crate::failure::Failure;
 use crate::output;
 
@@ -311,10 +311,14 @@ pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.json {
-        output::print(json::pretty(&report::history_export(&found.told(&view))))?;
-    } else {
-        output::print(report::text(&report::history_document(&found.told(&view)), output::style(cli.color)))?;
+    let followed = found.told(&view);
+    match args.form() {
+        HistoryForm::Text => {
+            output::print(report::text(&report::history_document(&followed), output::style(cli.color)))?;
+        }
+        HistoryForm::Json => output::print(json::pretty(&report::history_export(&followed)))?,
+        HistoryForm::Influx => output::print(report::history_influx(&followed))?,
+        HistoryForm::Prometheus => output::print(report::history_prometheus(&followed))?,
     }
     Ok(ExitCode::SUCCESS)
 }
