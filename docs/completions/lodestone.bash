@@ -52,6 +52,12 @@ _lodestone() {
             lodestone,profiles)
                 cmd="lodestone__subcmd__profiles"
                 ;;
+            lodestone,pull)
+                cmd="lodestone__subcmd__pull"
+                ;;
+            lodestone,push)
+                cmd="lodestone__subcmd__push"
+                ;;
             lodestone,report)
                 cmd="lodestone__subcmd__report"
                 ;;
@@ -120,6 +126,12 @@ _lodestone() {
                 ;;
             lodestone__subcmd__help,profiles)
                 cmd="lodestone__subcmd__help__subcmd__profiles"
+                ;;
+            lodestone__subcmd__help,pull)
+                cmd="lodestone__subcmd__help__subcmd__pull"
+                ;;
+            lodestone__subcmd__help,push)
+                cmd="lodestone__subcmd__help__subcmd__push"
                 ;;
             lodestone__subcmd__help,report)
                 cmd="lodestone__subcmd__help__subcmd__report"
@@ -293,7 +305,7 @@ _lodestone() {
 
     case "${cmd}" in
         lodestone)
-            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run watch targets suites profiles list show compare history report site export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="-v -q -h -V --store --accept-damage --color --units --verbose --quiet --help --version run watch targets suites profiles list show compare history report site export import push pull crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -591,7 +603,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__help)
-            opts="run watch targets suites profiles list show compare history report site export import crosscheck clean agent stack selftest rm completions man schema help"
+            opts="run watch targets suites profiles list show compare history report site export import push pull crosscheck clean agent stack selftest rm completions man schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -789,6 +801,34 @@ _lodestone() {
         lodestone__subcmd__help__subcmd__profiles__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__pull)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__help__subcmd__push)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1095,7 +1135,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__history)
-            opts="-v -q -h --host --suite --since --target --step --label --metric --by-hour --by-weekday --json --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-f -v -q -h --host --suite --since --target --step --label --metric --by-hour --by-weekday --format --json --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1127,6 +1167,14 @@ _lodestone() {
                     ;;
                 --metric)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json influx prometheus" -- "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -W "text json influx prometheus" -- "${cur}"))
                     return 0
                     ;;
                 --store)
@@ -1412,6 +1460,66 @@ _lodestone() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lodestone__subcmd__pull)
+            opts="-v -q -h --from --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lodestone__subcmd__push)
+            opts="-v -q -h --to --anonymous --store --accept-damage --color --units --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "si iec as-published" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lodestone__subcmd__report)
             opts="-o -v -q -h --output --force --anonymous --summary --margin --baseline --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1485,7 +1593,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__run)
-            opts="-s -n -i -l -v -q -h --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --against --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-s -n -i -l -v -q -h --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --against --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --push --push-anonymous --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1628,6 +1736,10 @@ _lodestone() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --push)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2477,7 +2589,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__watch)
-            opts="-s -n -i -l -v -q -h --every --at --spread --runs --now --until-change --on-change --write-limit --max-temperature --even-if-busy --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --against --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help install list remove help"
+            opts="-s -n -i -l -v -q -h --every --at --spread --runs --now --until-change --on-change --write-limit --max-temperature --even-if-busy --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --against --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --push --push-anonymous --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help install list remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2648,6 +2760,10 @@ _lodestone() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --push)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3001,7 +3117,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__watch__subcmd__install)
-            opts="-s -n -i -l -v -q -h --name --every --at --spread --runs --now --until-change --on-change --write-limit --max-temperature --even-if-busy --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --against --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-s -n -i -l -v -q -h --name --every --at --spread --runs --now --until-change --on-change --write-limit --max-temperature --even-if-busy --on --stack --with-layers --makings --by-region --precondition --leave --suite --require --against --strict --fio --only --skip --via --repeats --rounds --precision --margin --decide --budget --scale --telemetry --settle --summary --baseline --label --overwrite --inventory --limit --connect --remote-program --send-program --together --clients --allow-unsafe-directory --seed --dry-run --json --details --push --push-anonymous --no-report --rw --stride --spaced --mix-order --rwmixread --update-percent --bs --bs-split --bs-align --call --stream --iodepth --threads --numjobs --jobs --size --files --file-set --time --runtime --min-runtime --ramp --io-size --ops --loops --start-delay --thinktime --flow --ends-all --steady --latency-target --ioengine --engine --direct --cache --prepare --once --distribution --norandommap --regions --rate-iops --rate --rate-process --sync --fsync --fsync-files --fdatasync --end-fsync --data --compress --dedupe --verify --read-first --log-offset --buffers --interval --max-errors --metadata-ops --metadata-files --metadata-dirs --metadata-of --metadata-names --metadata-order --file-size --rwmixwrite --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3176,6 +3292,10 @@ _lodestone() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --push)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -2,12 +2,14 @@
 //! keeping other tests out: a lock on the machine, and a process of one's own. What is unavailable here is reported.
 
 mod machine;
+mod postgresql;
 mod storage;
 
 use std::io::{self, Write};
 use std::process::Command;
 
 pub use machine::{WholeMachine, whole_machine};
+pub use postgresql::{PostgreSql, WITH_PASSWORD};
 pub use storage::{LoopDevice, Mounted, Namespace};
 
 /// Reports, past the test harness, that something could not be tested here.

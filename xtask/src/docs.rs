@@ -13,6 +13,7 @@ pub fn generated() -> Vec<(String, String)> {
         ("docs/reference/findings.md".to_owned(), findings()),
         ("docs/reference/kinds.md".to_owned(), benches::kinds::page()),
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
+        ("docs/reference/database.md".to_owned(), database_schema()),
         ("docs/fio-jobs.md".to_owned(), fio_jobs()),
         ("docs/schema/run.v1.schema.json".to_owned(), report::json::run_schema()),
         ("docs/schema/comparison.v1.schema.json".to_owned(), report::json::comparison_schema()),
@@ -48,6 +49,60 @@ fn exit_codes() -> String {
         "# Exit codes\n\n{NOTICE}This page, `lodestone --help` and the manual page are generated from \
          `crates/lodestone/src/failure.rs`.\n\n| code | meaning |\n| --: | :-- |\n{table}"
     )
+}
+
+const DATABASE: &str = "`lodestone push` writes runs to a PostgreSQL database, into the schema `lodestone`; `lodestone pull` reads the logs \
+     back. This page is made of `crates/database/src/migrations`, and the same words are comments in the database (`\\d+ \
+     lodestone.run` in psql).\n\n\
+     * A run is written in one transaction. It is in the database once, by the checksum of its log: to push again changes nothing.\n\
+     * Rows of the other tables name their run by `run`, and go with it: `DELETE FROM lodestone.run WHERE id = 'k7m2x9qa'`.\n\
+     * `schema_version` has the migrations that were applied. A program migrates an older schema when it pushes, and refuses a later \
+     one. Within a version nothing changes; a later version may add tables and columns.\n\
+     * `change` has the last state of each machine, as `lodestone history` shows it from the store that was pushed last.\n\
+     * The words and the figures are those of `lodestone export --format json`.\n\n\
+     ```sql\n\
+     -- The 99th percentile of random reads from run to run.\n\
+     SELECT r.started, m.value / 1e6 AS ms\n\
+     FROM lodestone.measurement m JOIN lodestone.run r ON r.checksum = m.run\n\
+     WHERE m.host = 'pi' AND m.target = 'ssd' AND m.step = 'rand-read' AND m.metric = 'lat_p99'\n\
+     ORDER BY r.started;\n\
+     ```\n";
+
+/// The tables of the database, from the statements that make them.
+fn database_schema() -> String {
+    let mut text =
+        format!("# The schema of the database\n\n{NOTICE}Version {}. {DATABASE}", database::VERSION);
+    let all = database::MIGRATIONS.concat();
+    let mut types = std::collections::BTreeMap::new();
+    let mut table = "";
+    for line in all.lines() {
+        let column =
+            line.strip_prefix("    ").and_then(|column| column.trim_end_matches(',').split_once(' '));
+        if let Some(created) = line.strip_prefix("CREATE TABLE lodestone.") {
+            table = created.trim_end_matches(" (");
+        } else if let Some((name, rest)) = column {
+            let end = [" NOT NULL", " PRIMARY", " DEFAULT"].iter().filter_map(|word| rest.find(word)).min();
+            let null = if rest.contains("NOT NULL") || rest.contains("PRIMARY KEY") { "" } else { ", null" };
+            types.insert(format!("{table}.{name}"), format!("{}{null}", &rest[..end.unwrap_or(rest.len())]));
+        } else if let Some((of, words)) = line.strip_prefix("COMMENT ON ").and_then(|c| c.split_once(" IS '"))
+        {
+            let words = words.trim_end_matches("';").replace("''", "'").replace('|', "\\|");
+            match of.split_once(" lodestone.") {
+                Some(("TABLE", name)) => {
+                    text.push_str(&format!(
+                        "\n## {name}\n\n{words}\n\n| column | type | meaning |\n| :-- | :-- | :-- |\n"
+                    ));
+                }
+                Some(("COLUMN", name)) => {
+                    let short = name.split('.').next_back().unwrap_or(name);
+                    let kind = types.get(name).map_or("", String::as_str);
+                    text.push_str(&format!("| `{short}` | {kind} | {words} |\n"));
+                }
+                _ => {}
+            }
+        }
+    }
+    text
 }
 
 fn options() -> String {

@@ -10,14 +10,16 @@ use crate::failure::exit_codes_help;
 
 mod history;
 mod machines;
+mod push;
 mod require;
 mod schema;
 mod site;
 mod stack;
 mod watch;
 
-pub use history::HistoryArgs;
+pub use history::{HistoryArgs, HistoryForm};
 pub use machines::MachineArgs;
+pub use push::{PullArgs, PushArgs, RunPushArgs};
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
 pub use schema::{SchemaArgs, SchemaOf};
 pub use site::SiteArgs;
@@ -112,6 +114,10 @@ pub enum Command {
     Export(ExportArgs),
     /// Import the output of other storage benchmarks as a run
     Import(ImportArgs),
+    /// Write runs to a PostgreSQL database
+    Push(PushArgs),
+    /// Read runs from a PostgreSQL database into the store
+    Pull(PullArgs),
     /// Run the classic tools and Lodestone in turn on the same storage, and check whether their figures agree
     Crosscheck(CrosscheckArgs),
     /// Find and remove the leftovers of killed runs
@@ -241,6 +247,10 @@ pub struct RunArgs {
     /// Show the tables of every step, the circumstances and all findings, not only the answer
     #[arg(long, alias = "all-findings")]
     pub details: bool,
+
+    /// Pushing to a database.
+    #[command(flatten)]
+    pub push: RunPushArgs,
 
     /// Do not write the HTML report
     #[arg(long, hide_short_help = true)]
@@ -853,9 +863,9 @@ pub enum Format {
     Svg,
     /// One chart in pixels.
     Png,
-    /// One line of InfluxDB line protocol per repeat and metric.
+    /// One line of InfluxDB line protocol per repeat and metric, and per requirement.
     Influx,
-    /// Estimates as gauges in Prometheus' text format.
+    /// Estimates and verdicts as gauges in Prometheus' text format.
     Prometheus,
     /// What was required of the storage as JUnit XML, for build servers.
     Junit,

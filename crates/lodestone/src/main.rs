@@ -53,6 +53,8 @@ fn work() -> ExitCode {
         Command::Site(args) => commands::site::site(&cli, args),
         Command::Export(args) => commands::export::export(&cli, args),
         Command::Import(args) => commands::import::import(&cli, args),
+        Command::Push(args) => commands::push::push(&cli, args),
+        Command::Pull(args) => commands::pull::pull(&cli, args),
         Command::Agent => commands::agent::agent(),
         Command::Crosscheck(args) => commands::crosscheck::crosscheck(&cli, args),
         Command::Report(args) => commands::report::report(&cli, args),

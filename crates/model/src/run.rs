@@ -62,6 +62,27 @@ impl Run {
         Some(run)
     }
 
+    /// Events that fold to this run, in an order of their own: a log that was written while it ran mixes them.
+    pub fn events(&self) -> Vec<Event> {
+        let Self { started, layouts, repeats: _, set_aside, readings, notes, finished } = self;
+        let mut events = vec![Event::RunStarted(Box::new(started.clone()))];
+        events.extend(layouts.iter().cloned().map(Event::LaidOut));
+        for Repeat { started, intervals, imported, finished } in self.all_repeats() {
+            events.push(Event::RepeatStarted(started.clone()));
+            events.extend(intervals.iter().cloned().map(Event::Interval));
+            events.extend(imported.iter().cloned().map(Event::Imported));
+            events.extend(finished.iter().cloned().map(Event::RepeatFinished));
+        }
+        events.extend(set_aside.iter().map(|(repeat, reason)| {
+            let repeats = vec![repeat.started.repeat];
+            Event::SetAside(SetAside { at_ns: 0, repeats, reason: reason.clone() })
+        }));
+        events.extend(readings.iter().cloned().map(Event::Reading));
+        events.extend(notes.iter().cloned().map(Event::Note));
+        events.extend(finished.iter().cloned().map(Event::RunFinished));
+        events
+    }
+
     /// Takes one more event into account. A second start and events of unknown repeats are ignored:
     /// they cannot come from a whole log.
     pub fn record(&mut self, event: Event) {

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use crate::input::{InputError, MOST_LOG_BYTES};
 
 /// The first bytes of a file of gzip (RFC 1952).
-const MAGIC: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The text of a log, whether it is compressed or not; of a compressed one at most [`MOST_LOG_BYTES`].
 ///

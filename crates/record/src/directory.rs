@@ -5,11 +5,11 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, Mode, OFlags};
+use rustix::fs::{self, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use crate::below::{append_to, make_directory, names_in, open_directory, open_regular};
+use crate::below::{append_to, make_directory, names_in, open_directory, open_regular, remove};
 use crate::unfinished::{self, Unfinished, sweep};
 
 /// File names in a store.
@@ -20,6 +20,8 @@ pub(crate) const INDEX: &str = "index";
 pub(crate) const FIGURES: &str = "figures";
 /// The runs that were due and left out.
 pub(crate) const LEFT_OUT: &str = "left-out";
+/// The runs that a database has not acknowledged yet.
+pub(crate) const PUSH_QUEUE: &str = "push-queue";
 const MARKER: &str = "store.json";
 /// The root of a filesystem has this directory.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -154,7 +156,7 @@ impl Directory {
             };
         }
         let known = |name: &String| {
-            [RUNS, REPORTS, INDEX, FIGURES, LEFT_OUT].contains(&name.as_str())
+            [RUNS, REPORTS, INDEX, FIGURES, LEFT_OUT, PUSH_QUEUE].contains(&name.as_str())
                 || name == LOST_AND_FOUND
                 || name.starts_with(unfinished::PREFIX)
                 || name.starts_with(EARLIER_INDEX)
@@ -176,7 +178,7 @@ impl Directory {
         }
         // A directory with logs is a store whatever its index is; a foreign index stays as it is.
         let of_runs = |name: &&String| {
-            [INDEX, FIGURES, LEFT_OUT].contains(&name.as_str())
+            [INDEX, FIGURES, LEFT_OUT, PUSH_QUEUE].contains(&name.as_str())
                 || *name == REPORTS && !has(RUNS)
                 || name.starts_with(EARLIER_INDEX)
         };
@@ -295,6 +297,45 @@ impl Directory {
         let is_cut_off = self.left_out()?.last().is_some_and(|last| *last != b'\n');
         let end: &[u8] = if is_cut_off { b"\n" } else { b"" };
         append_to(&self.held, LEFT_OUT)?.write_all(&[end, line].concat())
+    }
+
+    /// Waits for the lock of the store's small files, which is held until the descriptor is closed. A filesystem without locks has none.
+    pub fn lock(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let own = fs::openat(&self.held, ".", flags, Mode::empty())?;
+        let _ = rustix::io::retry_on_intr(|| fs::flock(&own, FlockOperation::LockExclusive));
+        Ok(own)
+    }
+
+    /// The queue of runs for databases; empty if there is none.
+    pub fn push_queue(&self) -> io::Result<Vec<u8>> {
+        self.small_file(PUSH_QUEUE)
+    }
+
+    /// Adds a line to the queue; it is on stable storage then.
+    pub fn add_to_push_queue(&self, line: &[u8]) -> io::Result<()> {
+        let is_cut_off = self.push_queue()?.last().is_some_and(|last| *last != b'\n');
+        let end: &[u8] = if is_cut_off { b"\n" } else { b"" };
+        let mut file = append_to(&self.held, PUSH_QUEUE)?;
+        file.write_all(&[end, line].concat())?;
+        file.sync_all()?;
+        // Some filesystems sync no directory.
+        let _ = fs::fsync(&self.held);
+        Ok(())
+    }
+
+    /// Replaces the queue, or removes the file of an empty one.
+    pub fn replace_push_queue(&self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return match remove(&self.held, PUSH_QUEUE) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let (unfinished, mut file) = Unfinished::create(&self.held)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        unfinished.replace(PUSH_QUEUE)
     }
 
     /// Replaces the index and removes the temporary files of killed programs.

@@ -14,6 +14,7 @@
 mod below;
 mod chain;
 mod compressed;
+mod copies;
 mod directory;
 mod encoding;
 mod fallback;
@@ -25,17 +26,20 @@ mod left_out;
 mod log;
 mod pages;
 mod pseudonym_key;
+mod push_queue;
 mod store;
 mod summary;
 pub mod unfinished;
 
 pub use chain::{Damage, DamageKind};
 pub use compressed::decompressed;
+pub use copies::{CopyError, log_of};
 pub use directory::StoreError;
 pub use encoding::{Decoder, Encoder};
 pub use fallback::begin_elsewhere;
 pub use left_out::LeftOut;
 pub use log::{DAMAGE_TOPIC, Log, LogError, LogWriter, OnDamage, parse_log, parse_log_with, read_log};
 pub use pages::{PageDirectory, PagesError};
+pub use push_queue::Queued;
 pub use store::{FindError, Listing, Store};
 pub use summary::{RunState, RunSummary};

@@ -27,6 +27,7 @@ mod terminal;
 mod view;
 mod words;
 
+pub use answer::requirements::why as requirement_words;
 pub use backing::{Explanation, explanation_document};
 pub use crosscheck::{
     CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
@@ -44,6 +45,7 @@ pub use export::json;
 pub use export::junit::junit;
 pub use export::matrix::{Layout, MatrixError, RunWithAnalysis, matrix_csv, matrix_table};
 pub use export::offsets::{OFFSETS_COLUMNS, has_offsets, offsets_csv};
+pub use export::past_series::{history_influx, history_prometheus};
 pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
 pub use figures::{Units, display_bytes, display_iops, display_ns, display_rate, units_as_published};

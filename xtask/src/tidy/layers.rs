@@ -6,17 +6,21 @@ use std::path::Path;
 use super::manifest::names;
 
 /// Which crates of the workspace a crate may use. Siblings are strangers that speak only `model`.
-pub(super) const LAYERS: [(&str, &[&str]); 10] = [
+pub(super) const LAYERS: [(&str, &[&str]); 11] = [
     ("model", &[]),
     ("plan", &["model"]),
     ("engine", &["model"]),
     ("host", &["model"]),
     ("record", &["model"]),
     ("analyse", &["model"]),
+    ("database", &[]),
     ("report", &["model", "analyse"]),
     ("schedule", &["model", "analyse"]),
-    ("lodestone", &["model", "plan", "engine", "host", "record", "analyse", "report", "schedule"]),
-    ("xtask", &["analyse", "lodestone", "model", "plan", "record", "report"]),
+    (
+        "lodestone",
+        &["model", "plan", "engine", "host", "record", "database", "analyse", "report", "schedule"],
+    ),
+    ("xtask", &["analyse", "database", "lodestone", "model", "plan", "record", "report"]),
 ];
 
 pub(super) fn layering(root: &Path, found: &mut Vec<String>) {

@@ -1,6 +1,6 @@
 //! The flags of `history`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Arguments of `history`.
 #[derive(Debug, Default, Args)]
@@ -41,7 +41,32 @@ pub struct HistoryArgs {
     #[arg(long, conflicts_with = "by_hour")]
     pub by_weekday: bool,
 
-    /// Print JSON
-    #[arg(long, conflicts_with_all = ["by_hour", "by_weekday"])]
+    /// Output format
+    #[arg(long, short, value_enum, default_value_t = HistoryForm::Text, conflicts_with_all = ["by_hour", "by_weekday"])]
+    pub format: HistoryForm,
+
+    /// Print JSON: the same as --format json
+    #[arg(long, conflicts_with_all = ["by_hour", "by_weekday", "format"])]
     pub json: bool,
+}
+
+impl HistoryArgs {
+    /// The form that is asked for.
+    pub fn form(&self) -> HistoryForm {
+        if self.json { HistoryForm::Json } else { self.format }
+    }
+}
+
+/// The form of a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum HistoryForm {
+    /// Sentences and a table for the terminal.
+    #[default]
+    Text,
+    /// Every value and change, in the published schema.
+    Json,
+    /// Each figure as it is now and its changes, in InfluxDB's line protocol.
+    Influx,
+    /// Each figure as it is now and its changes, as gauges in Prometheus' text format.
+    Prometheus,
 }

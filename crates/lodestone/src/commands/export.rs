@@ -115,8 +115,8 @@ fn text(
     }
     Ok(match args.format {
         Format::Csv => report::csv(run, measurements),
-        Format::Influx => report::influx(run, measurements),
-        Format::Prometheus => report::prometheus(run, measurements),
+        Format::Influx => report::influx(run, analysis),
+        Format::Prometheus => report::prometheus(run, analysis),
         Format::Junit => report::junit(&AnalysedRun::new(run, analysis, view)).ok_or_else(|| {
             let id = &run.started.id;
             Failure::usage(format!("run {id} requires nothing of its storage: only `run --require` has verdicts for --format junit"))

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use analyse::{
-    Difference, Estimator, FigureKey, History, Moment, OddMachine, PastFigure, differences, headline,
-    histories, histories_by_hour, measurements, moments, odd_machines,
+    ChangePoint, Difference, Estimator, FigureKey, History, Moment, OddMachine, PastFigure, differences,
+    headline, histories, histories_by_hour, measurements, moments, odd_machines,
 };
 use model::{Estimate, Metric, Operation, Run, Step};
 use record::{LeftOut, Listing, Log, RunState, RunSummary, Store};
@@ -15,7 +15,7 @@ use twox_hash::XxHash3_64;
 
 use super::results::since_unix_ns;
 use super::{store, view};
-use crate::cli::{Cli, HistoryArgs};
+use crate::cli::{Cli, HistoryArgs, HistoryForm};
 use crate::failure::Failure;
 use crate::output;
 
@@ -194,6 +194,62 @@ pub(super) fn past_runs(store: &Store) -> Result<(Vec<PastFigures>, Vec<String>)
     Ok((past, warnings))
 }
 
+/// A change of a figure.
+pub(super) struct Change {
+    /// Which figure.
+    pub key: FigureKey,
+    /// What it is called within a sentence.
+    pub title: String,
+    /// The first run after it.
+    pub run: PastRun,
+    /// What changed.
+    pub point: ChangePoint,
+}
+
+/// The changes in a store.
+pub(super) struct Changes {
+    /// The machines of its runs.
+    pub hosts: Vec<String>,
+    /// The changes of their figures, as `history` finds them, the latest first.
+    pub changes: Vec<Change>,
+}
+
+/// Makes an anonymous copy of a run.
+pub(super) type Anonymise<'a> = &'a mut dyn FnMut(&Run) -> Result<Run, Failure>;
+
+/// All changes in a store; with `anonymise` those of anonymous copies of its runs.
+///
+/// # Errors
+/// The store cannot be read.
+pub(super) fn changes(store: &Store, anonymise: Option<Anonymise<'_>>) -> Result<Changes, Failure> {
+    let (mut past, _) = past_runs(store)?;
+    if let Some(anonymise) = anonymise {
+        for (run, figures) in &mut past {
+            let mut log = store.read(run).map_err(Failure::failed)?;
+            log.run = anonymise(&log.run)?;
+            *figures = kept(log);
+        }
+    }
+    let args = HistoryArgs::default();
+    let (titles, figures) = followed(&past, &Wanted::of(&args)?);
+    let mut changes: Vec<Change> = Vec::new();
+    for history in histories(figures) {
+        for point in history.course.changes {
+            let (run, _) = &past[history.figures[point.at].run];
+            changes.push(Change {
+                key: history.key.clone(),
+                title: titles.get(&history.key).cloned().unwrap_or_default(),
+                run: PastRun { id: run.id.clone(), started_unix_ns: run.started_unix_ns },
+                point,
+            });
+        }
+    }
+    changes.sort_by_key(|change| std::cmp::Reverse(change.run.started_unix_ns));
+    let hosts: BTreeSet<String> =
+        past.iter().flat_map(|(_, kept)| kept.written.iter().map(|(host, ..)| host.clone())).collect();
+    Ok(Changes { hosts: hosts.into_iter().collect(), changes })
+}
+
 /// Bytes that the stored runs since then wrote, and the latest of them, to the target of theirs that had most.
 pub(super) fn written_since(
     store: &Store,
@@ -274,10 +330,14 @@ pub fn history(cli: &Cli, args: &HistoryArgs) -> Result<ExitCode, Failure> {
         output::print(report::text(&document, output::style(cli.color)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.json {
-        output::print(json::pretty(&report::history_export(&found.told(&view))))?;
-    } else {
-        output::print(report::text(&report::history_document(&found.told(&view)), output::style(cli.color)))?;
+    let followed = found.told(&view);
+    match args.form() {
+        HistoryForm::Text => {
+            output::print(report::text(&report::history_document(&followed), output::style(cli.color)))?;
+        }
+        HistoryForm::Json => output::print(json::pretty(&report::history_export(&followed)))?,
+        HistoryForm::Influx => output::print(report::history_influx(&followed))?,
+        HistoryForm::Prometheus => output::print(report::history_prometheus(&followed))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -43,6 +43,7 @@ use crate::{interrupt, output};
 /// # Errors
 /// Wrong usage, or a failure that is not the storage's.
 pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
+    super::push::check(&args.push)?;
     let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
     let request = super::stack::request(on, stacks, args.making)?;
     if args.dry_run {
@@ -307,6 +308,9 @@ fn finish(
     if let Some(trouble) = recorder.log_location().trouble() {
         return Err(Failure::failed(trouble));
     }
+    if let Some(message) = super::push::after_run(cli, &args.push, store, &run.started.id) {
+        if args.json { output::say(&message) } else { output::print(format!("{message}\n"))? }
+    }
     Ok(ExitCode::from(concluded(run, &analysis, args.require.strict)))
 }
 
@@ -530,7 +534,7 @@ pub(super) fn started_now(plan: Plan, targets: Vec<Target>) -> RunStarted {
         id: new_id(),
         started_unix_ns: now_unix_ns(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args_os().map(path_text).collect(),
+        command: std::env::args_os().map(|word| database::without_password(&path_text(word))).collect(),
         ..RunStarted::of_plan(plan, targets)
     }
 }

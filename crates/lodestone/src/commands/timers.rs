@@ -47,6 +47,12 @@ fn install(cli: &Cli, args: &InstallArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(format!("--name {}: letters, digits, - and _ make a name", args.name)));
     }
     let words = watch_arguments(std::env::args_os().skip(1));
+    if args.watched.run.push.push.as_deref().is_some_and(|url| database::without_password(url) != url) {
+        return Err(Failure::usage(
+            "--push: a unit can be read by others, so it must not have a password; leave it out of the URL and put it into ~/.pgpass with \
+             mode 0600",
+        ));
+    }
     watch::check(cli, &args.watched, &words)?;
     let program = std::env::current_exe().map_err(|error| {
         Failure::failed(format!("cannot find the program itself: {error}")).because(&error)

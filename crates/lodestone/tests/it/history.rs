@@ -35,6 +35,12 @@ fn a_history_follows_what_the_runs_have_in_common_and_needs_no_file_of_its_own()
     assert_eq!(first["schema"], "lodestone.history.v1");
     assert_eq!(first["histories"].as_array().unwrap().len(), 1);
     assert_eq!(first["histories"][0]["points"].as_array().unwrap().len(), 10);
+    for (format, beginning) in
+        [("json", "{\n"), ("influx", "lodestone_now,host="), ("prometheus", "# HELP lodestone_now_")]
+    {
+        let text = bench.ok(&["history", "--format", format]);
+        assert!(text.starts_with(beginning), "{text}");
+    }
     let figures = bench.store().join("figures");
     std::fs::remove_file(&figures).unwrap();
     assert_eq!(json(), first);

@@ -154,7 +154,7 @@ fn alone(analysed: &AnalysedRun<'_>, profile: &Profile<'_>) -> String {
 }
 
 /// The figure that decides, the limit, and what would decide if it is open.
-pub(crate) fn why(analysed: &AnalysedRun<'_>, judgement: &Judgement) -> String {
+pub fn why(analysed: &AnalysedRun<'_>, judgement: &Judgement) -> String {
     let AnalysedRun { run, view, .. } = *analysed;
     let requirement = &judgement.requirement;
     let several = run

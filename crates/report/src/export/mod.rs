@@ -6,5 +6,6 @@ pub mod json;
 pub(crate) mod junit;
 pub(crate) mod matrix;
 pub(crate) mod offsets;
+pub(crate) mod past_series;
 pub(crate) mod score_table;
 pub(crate) mod series;

@@ -180,8 +180,8 @@ fn forms(run: &Run) -> Vec<(String, String)> {
         ("csv", report::csv(run, figures)),
         ("markdown", report::markdown(&document)),
         ("text", report::text(&document, TextStyle { width: 200, color: false }).to_string()),
-        ("influx", report::influx(run, figures)),
-        ("prometheus", report::prometheus(run, figures)),
+        ("influx", report::influx(run, &analysis)),
+        ("prometheus", report::prometheus(run, &analysis)),
         ("telemetry json", report::json::pretty(&report::telemetry_export(run, &read))),
         ("telemetry csv", report::telemetry_csv(run, &read)),
         (

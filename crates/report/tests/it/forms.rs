@@ -82,7 +82,7 @@ fn csv_has_a_row_for_every_repeat_and_metric() {
 fn influxdb_has_a_line_per_value_with_its_repeats_time() {
     let run = crate::fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
-    let text = report::influx(&run, &analysis.measurements);
+    let text = report::influx(&run, &analysis);
     let values: usize = analysis.measurements.iter().map(|m| m.values.len()).sum();
     assert_eq!(text.lines().count(), values);
     let end = run.started.started_unix_ns + run.finished.as_ref().unwrap().at_ns as i64;
@@ -97,7 +97,7 @@ fn influxdb_has_a_line_per_value_with_its_repeats_time() {
 fn gauges_for_prometheus_are_in_base_units_with_their_intervals() {
     let run = crate::fixture();
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
-    let text = report::prometheus(&run, &analysis.measurements);
+    let text = report::prometheus(&run, &analysis);
     let figures = text.lines().filter(|l| !l.starts_with('#')).count();
     let intervals = analysis.measurements.iter().filter(|m| m.estimate.interval.is_some()).count();
     assert_eq!(figures, analysis.measurements.len() + 2 * intervals);

@@ -42,6 +42,20 @@ fn runs(n: usize) -> Vec<PastRun> {
 }
 
 fn told(found: &[History], changed: Option<Vec<Difference>>, n: usize) -> (String, String) {
+    let both = |followed: &Followed<'_>| {
+        let style = TextStyle { width: 100, color: false };
+        (text(&history_document(followed), style).to_string(), json::pretty(&history_export(followed)))
+    };
+    followed(found, changed, n, &both)
+}
+
+/// What is made of these histories of so many runs.
+fn followed<T>(
+    found: &[History],
+    changed: Option<Vec<Difference>>,
+    n: usize,
+    make: &dyn Fn(&Followed<'_>) -> T,
+) -> T {
     let titles: BTreeMap<FigureKey, String> = found
         .iter()
         .map(|history| {
@@ -53,7 +67,7 @@ fn told(found: &[History], changed: Option<Vec<Difference>>, n: usize) -> (Strin
     let view =
         RunView { units: Units::Decimal, baseline: String::new(), time_zone: TimeZone::UTC, details: false };
     let runs = runs(n);
-    let followed = Followed {
+    make(&Followed {
         runs: &runs,
         histories: found,
         titles: &titles,
@@ -61,9 +75,7 @@ fn told(found: &[History], changed: Option<Vec<Difference>>, n: usize) -> (Strin
         odd: &odd_machines(found),
         left_out: 0,
         view: &view,
-    };
-    let style = TextStyle { width: 100, color: false };
-    (text(&history_document(&followed), style).to_string(), json::pretty(&history_export(&followed)))
+    })
 }
 
 fn kernel() -> Difference {
@@ -135,4 +147,17 @@ fn an_odd_machine_among_equals_is_told() {
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["odd"].as_array().unwrap().len(), 1, "{}", value["odd"]);
     assert_eq!((&value["odd"][0]["host"], &value["odd"][0]["machines"]), (&"pi4".into(), &6.into()));
+}
+
+#[test]
+fn graphs_have_each_figure_as_it_is_now_and_its_changes() {
+    let found = histories(vec![
+        figure(key("ssd", "random-read", Metric::Bandwidth), &[(30, 200e6), (20, 184e6)]),
+        figure(key("s \"d\"", "random-read", Metric::LatP99), &[(48, 2e6), (2, 4e6)]),
+    ]);
+    let states = found.iter().flat_map(|history| &history.course.changes).map(|change| change.is_confirmed);
+    assert_eq!(states.collect::<Vec<bool>>(), [true, false]);
+    let form = |make: fn(&Followed<'_>) -> String| followed(&found, None, 50, &make);
+    insta::assert_snapshot!(form(report::history_prometheus));
+    insta::assert_snapshot!(form(report::history_influx));
 }

@@ -79,6 +79,23 @@ fn several_targets_are_told_in_one_sentence_and_one_table() {
 }
 
 #[test]
+fn graphs_have_a_state_for_each_verdict() {
+    let mut run = run(&["one"], true);
+    // The same limit from another source is the same series.
+    let again = run.started.plan.requirements[0].clone();
+    run.started.plan.requirements.push(again);
+    let analysis = analyse(&run, "one", Estimator::Mean, Units::Decimal);
+    let of = |text: String| -> String {
+        let own = text.lines().filter(|line| line.contains("lodestone_requirement"));
+        own.map(|line| format!("{line}\n")).collect()
+    };
+    let gauges = of(report::prometheus(&run, &analysis));
+    assert_eq!(gauges.matches("verdict=\"met\"} 1").count(), 1, "{gauges}");
+    insta::assert_snapshot!(gauges);
+    insta::assert_snapshot!(of(report::influx(&run, &analysis)));
+}
+
+#[test]
 fn build_servers_see_what_is_missed_and_what_is_undecided() {
     let (.., junit, _) = told(&run(&["one"], true));
     assert!(junit.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites "), "{junit}");

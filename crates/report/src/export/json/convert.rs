@@ -289,7 +289,7 @@ fn headroom_facts(headroom: &Headroom) -> HeadroomFacts {
     }
 }
 
-fn requirement_facts(judgement: &Judgement) -> RequirementFacts {
+pub(crate) fn requirement_facts(judgement: &Judgement) -> RequirementFacts {
     let r = &judgement.requirement;
     let interval = judgement.figure.and_then(|figure| figure.interval);
     RequirementFacts {

@@ -9,7 +9,7 @@ mod schema;
 use serde::Serialize;
 
 pub use convert::{comparison_export, run_export, run_facts};
-pub(crate) use convert::{host_facts, layer_facts, word};
+pub(crate) use convert::{host_facts, layer_facts, requirement_facts, word};
 pub use schema::*;
 
 /// The JSON Schema of [`RunExport`], as pretty JSON.

@@ -1,0 +1,243 @@
+//! Where a database is: an address, and the password from it, the environment or a password file.
+
+use std::time::Duration;
+
+use postgres::Config;
+use postgres::config::Host;
+
+/// How an address begins.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+/// Where Debian's and most other servers have their socket.
+const SOCKETS: &str = "/var/run/postgresql";
+/// Time limit of a connection, unless the address says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What is sent and not acknowledged within this time ends the connection: the machine of the server may be gone.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Why an address cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DestinationError {
+    /// It is not an address of a database.
+    #[error(
+        "`{shown}` is not an address of a PostgreSQL database ({reason}); write \
+         postgres://USER@HOST:PORT/DATABASE, or postgres:///DATABASE?host=DIRECTORY for a Unix socket"
+    )]
+    NotAnAddress {
+        /// The address without a password.
+        shown: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It demands encryption.
+    #[error(
+        "cannot connect to {shown} with sslmode={mode}: this version of Lodestone encrypts no connection; use a Unix \
+         socket (postgres:///DATABASE?host=DIRECTORY), or a tunnel: `ssh -L 5433:localhost:5432 HOST`, then \
+         postgres://USER@localhost:5433/DATABASE"
+    )]
+    Encrypted {
+        /// The address without a password.
+        shown: String,
+        /// The demanded mode.
+        mode: String,
+    },
+}
+
+/// A database that can be connected to.
+#[derive(Clone)]
+pub struct Destination {
+    pub(crate) config: Config,
+    shown: String,
+}
+
+/// Only the address without a password.
+impl std::fmt::Debug for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl Destination {
+    /// Parses an address.
+    ///
+    /// # Errors
+    /// [`DestinationError`].
+    pub fn parse(address: &str) -> Result<Self, DestinationError> {
+        let shown = stripped(address, address.find("://").map_or(0, |at| at + 3));
+        let wrong = |reason: String| DestinationError::NotAnAddress { shown: shown.clone(), reason };
+        if !SCHEMES.iter().any(|scheme| address.starts_with(scheme)) {
+            return Err(wrong("it does not begin with postgres://".to_owned()));
+        }
+        if let Some(mode) = parameter(address, "sslmode")
+            .filter(|mode| ["require", "verify-ca", "verify-full"].contains(mode))
+        {
+            return Err(DestinationError::Encrypted { shown: shown.clone(), mode: mode.to_owned() });
+        }
+        let mut config: Config = address.parse().map_err(|error: postgres::Error| {
+            wrong(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
+        })?;
+        if config.get_hosts().is_empty() {
+            config.host_path(SOCKETS);
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("lodestone");
+        }
+        Ok(Self { config, shown })
+    }
+
+    /// The address without a password.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// True if the address itself has a password.
+    pub fn has_password(&self) -> bool {
+        self.config.get_password().is_some()
+    }
+
+    /// The same database for this user, unless the address names one.
+    pub fn with_user(mut self, user: &str) -> Self {
+        if self.config.get_user().is_none() {
+            self.config.user(user);
+        }
+        self
+    }
+
+    /// The same database with this password, unless there is one already.
+    pub fn with_password(mut self, password: &str) -> Self {
+        if self.config.get_password().is_none() {
+            self.config.password(password);
+        }
+        self
+    }
+
+    /// The same database with the password of the first line that matches it in a password file (`~/.pgpass`), if one does.
+    pub fn with_password_file(self, text: &str) -> Self {
+        match self.password_in(text) {
+            Some(password) => self.with_password(&password),
+            None => self,
+        }
+    }
+
+    /// "The Password File" in PostgreSQL's manual: `host:port:database:user:password`, `*` for anything, `\` before `:` and `\`.
+    fn password_in(&self, text: &str) -> Option<String> {
+        let config = &self.config;
+        let user = config.get_user().unwrap_or_default();
+        let host = match config.get_hosts().first()? {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) if path.as_os_str() == SOCKETS => "localhost".to_owned(),
+            Host::Unix(path) => path.to_string_lossy().into_owned(),
+        };
+        let port = config.get_ports().first().unwrap_or(&5432).to_string();
+        let wanted = [host.as_str(), &port, config.get_dbname().unwrap_or(user), user];
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(fields).find_map(|fields| {
+            let (password, own) = fields.split_last().filter(|(_, own)| own.len() == wanted.len())?;
+            let is_it = own.iter().zip(wanted).all(|(own, wanted)| own == "*" || own == wanted);
+            is_it.then(|| password.clone())
+        })
+    }
+}
+
+/// The fields of a line of a password file.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(c) = characters.next() {
+        let last = fields.len() - 1;
+        match c {
+            ':' if last < 4 => fields.push(String::new()),
+            '\\' => fields[last].extend(characters.next()),
+            _ => fields[last].push(c),
+        }
+    }
+    fields
+}
+
+/// The value of a parameter of an address.
+fn parameter<'a>(address: &'a str, name: &str) -> Option<&'a str> {
+    let (_, parameters) = address.rsplit_once('?')?;
+    let pairs = parameters.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next_back()
+}
+
+/// A text in which an address has no password any more; a text without an address is unchanged. What could be a part of a password is
+/// left out, too: one may contain characters that an address would have to escape.
+pub fn without_password(text: &str) -> String {
+    let begin = SCHEMES.iter().filter_map(|scheme| Some(text.find(scheme)? + scheme.len())).min();
+    begin.map_or_else(|| text.to_owned(), |begin| stripped(text, begin))
+}
+
+/// A text without the password of the address whose credentials begin there.
+fn stripped(text: &str, begin: usize) -> String {
+    let (start, rest) = text.split_at(begin);
+    let rest = match rest.rsplit_once('@') {
+        Some((credentials, place)) => {
+            let user = credentials.split_once(':').map_or(credentials, |(user, _)| user);
+            format!("{user}@{place}")
+        }
+        None => rest.to_owned(),
+    };
+    let rest = match rest.split_once('?') {
+        Some((place, parameters)) => {
+            let is_kept = |pair: &&str| !pair.split('=').next().is_some_and(|key| key.ends_with("password"));
+            let kept: Vec<&str> = parameters.split('&').filter(is_kept).collect();
+            if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) }
+        }
+        None => rest,
+    };
+    format!("{start}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_shown() {
+        for (address, shown) in [
+            ("postgres://me:secret@db:5433/runs", "postgres://me@db:5433/runs"),
+            ("--push=postgresql://me:se:cr@et/@db/runs?a=b", "--push=postgresql://me@db/runs?a=b"),
+            ("postgres://db/runs?password=secret&user=me", "postgres://db/runs?user=me"),
+            ("postgres:///runs?password=secret", "postgres:///runs"),
+            ("postgres://db:5433/runs", "postgres://db:5433/runs"),
+            ("lodestone", "lodestone"),
+        ] {
+            assert_eq!(without_password(address), shown);
+        }
+        let destination = Destination::parse("postgres://me:secret@db/runs").unwrap();
+        assert!(destination.has_password());
+        assert_eq!(format!("{destination:?}"), "postgres://me@db/runs");
+    }
+
+    #[test]
+    fn what_is_not_an_address_is_refused_without_its_password() {
+        for address in
+            ["mysql://me:secret@db", "postgres://me:secret@db:port/runs", "postgres://db/runs?no=secret"]
+        {
+            let error = Destination::parse(address).unwrap_err().to_string();
+            assert!(error.contains("is not an address of a PostgreSQL database"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        let error =
+            Destination::parse("postgres://me:secret@db/runs?sslmode=verify-full").unwrap_err().to_string();
+        assert!(error.contains("ssh -L") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn the_first_line_that_matches_has_the_password() {
+        let file = "# comment\nother:5432:runs:me:one\ndb:*:ru\\:ns:me:t\\:w\\\\o:x\n*:*:*:me:three\nlocalhost:5432:*:me:four\n";
+        let password = |address: &str| Destination::parse(address).unwrap().password_in(file);
+        assert_eq!(password("postgres://me@db:5433/ru%3Ans").as_deref(), Some("t:w\\o:x"));
+        assert_eq!(password("postgres://me@other/runs").as_deref(), Some("one"));
+        assert_eq!(password("postgres://me@other/any").as_deref(), Some("three"));
+        assert_eq!(password("postgres://you@other/any"), None);
+        let both = Destination::parse("postgres://me:own@db/runs").unwrap().with_password_file(file);
+        assert_eq!(both.config.get_password(), Some(&b"own"[..]));
+    }
+}

@@ -1,0 +1,159 @@
+//! A PostgreSQL server of the system's packages in a directory of its own, without any network.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::{attempt, signal, skipped};
+
+/// A server that has not answered by then never will.
+const TIMEOUT: Duration = Duration::from_secs(120);
+const POLL_PERIOD: Duration = Duration::from_millis(20);
+
+/// A role of this name has to give a password; all others need none.
+pub const WITH_PASSWORD: &str = "careful";
+
+/// A server. It ends with the value, and with the process.
+pub struct PostgreSql {
+    programs: PathBuf,
+    directory: PathBuf,
+    running: Option<(u32, JoinHandle<()>)>,
+}
+
+impl PostgreSql {
+    /// A new server with no database but its own; `None`, with a report, if there is no PostgreSQL here.
+    ///
+    /// # Panics
+    /// It is here and cannot be started.
+    pub fn start() -> Option<Self> {
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let programs = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists());
+        let Some(programs) = programs else {
+            skipped("needs PostgreSQL (Debian: postgresql)");
+            return None;
+        };
+        let number = attempt("mktemp", &["-d", "-t", "lodestone-pg-XXXXXX"]).unwrap();
+        let mut server = Self { programs, directory: PathBuf::from(number), running: None };
+        fs::set_permissions(&server.directory, PermissionsExt::from_mode(0o755)).unwrap();
+        if let Some((user, group)) = unprivileged() {
+            chown(&server.directory, Some(user), Some(group)).unwrap();
+        }
+        let data = server.data();
+        let arguments = ["-D", &data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"];
+        let made = server.program("initdb", false).args(arguments).output().unwrap();
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        let rules = format!("local all {WITH_PASSWORD} scram-sha-256\nlocal all all trust\n");
+        fs::write(server.directory.join("data/pg_hba.conf"), rules).unwrap();
+        server.resume();
+        Some(server)
+    }
+
+    fn data(&self) -> String {
+        self.directory.join("data").display().to_string()
+    }
+
+    /// One of its programs, as a user that PostgreSQL accepts; with `mortal` it ends with this process.
+    fn program(&self, name: &str, mortal: bool) -> Command {
+        let program = self.programs.join(name);
+        let mut command = match unprivileged() {
+            Some((user, group)) => {
+                let mut command = Command::new("setpriv");
+                command.arg(format!("--reuid={user}")).arg(format!("--regid={group}")).arg("--clear-groups");
+                command
+            }
+            None => Command::new("setpriv"),
+        };
+        if mortal {
+            command.arg("--pdeathsig=QUIT");
+        }
+        command.arg("--").arg(program).current_dir(&self.directory);
+        command
+    }
+
+    /// Starts the server that was stopped, and waits until it answers.
+    ///
+    /// # Panics
+    /// It does not.
+    pub fn resume(&mut self) {
+        let mut command = self.program("postgres", true);
+        command.arg("-D").arg(self.data()).arg("-k").arg(&self.directory);
+        // No test takes the power away.
+        command.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40"]);
+        let log = fs::File::create(self.directory.join("log")).unwrap();
+        command.stdout(Stdio::null()).stderr(log);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        // The signal comes when the thread ends that started it: this one lives as long as the server.
+        let thread = std::thread::spawn(move || {
+            let mut child = command.spawn().unwrap();
+            sender.send(child.id()).unwrap();
+            let _ = child.wait();
+        });
+        self.running = Some((receiver.recv().unwrap(), thread));
+        let began = Instant::now();
+        while self.try_sql("postgres", "SELECT 1").is_err() {
+            let log = || fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+            assert!(began.elapsed() < TIMEOUT, "PostgreSQL does not answer: {}", log());
+            std::thread::sleep(POLL_PERIOD);
+        }
+    }
+
+    /// Ends the server at once, as a power cut does for its clients.
+    pub fn stop(&mut self) {
+        if let Some((pid, thread)) = self.running.take() {
+            let _ = signal(pid, "QUIT");
+            let _ = thread.join();
+        }
+    }
+
+    /// The directory of its socket.
+    pub fn socket(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The address of one of its databases.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres:///{database}?host={}&user=postgres", self.directory.display())
+    }
+
+    /// Makes an empty database and returns its address.
+    ///
+    /// # Panics
+    /// It cannot be made.
+    pub fn database(&self, name: &str) -> String {
+        self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        self.url(name)
+    }
+
+    /// What psql prints for a statement: rows as lines, columns separated by `|`.
+    ///
+    /// # Panics
+    /// The statement fails.
+    #[track_caller]
+    pub fn sql(&self, database: &str, statement: &str) -> String {
+        self.try_sql(database, statement).unwrap()
+    }
+
+    fn try_sql(&self, database: &str, statement: &str) -> Result<String, String> {
+        let (program, socket) = (self.programs.join("psql"), self.directory.display().to_string());
+        let arguments =
+            ["-X", "-h", &socket, "-U", "postgres", "-d", database, "-v", "ON_ERROR_STOP=1", "-Atc"];
+        attempt(&program.display().to_string(), &[&arguments[..], &[statement]].concat())
+    }
+}
+
+impl Drop for PostgreSql {
+    fn drop(&mut self) {
+        self.stop();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The user and the group as which root starts it; `None` for everybody else.
+fn unprivileged() -> Option<(u32, u32)> {
+    let id = |arguments: &[&str]| attempt("id", arguments).ok()?.parse::<u32>().ok();
+    (id(&["-u"]) == Some(0))
+        .then(|| (id(&["-u", "nobody"]).unwrap_or(65534), id(&["-g", "nobody"]).unwrap_or(65534)))
+}
