@@ -20,6 +20,8 @@ pub const WITH_PASSWORD: &str = "careful";
 pub struct PostgreSql {
     programs: PathBuf,
     directory: PathBuf,
+    /// Its port, if it answers on the network, too: then only encrypted.
+    port: Option<u16>,
     running: Option<(u32, JoinHandle<()>)>,
 }
 
@@ -29,6 +31,25 @@ impl PostgreSql {
     /// # Panics
     /// It is here and cannot be started.
     pub fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// A server that also answers on `localhost`, encrypted, with a certificate for that name that an authority of its own signed.
+    ///
+    /// # Panics
+    /// PostgreSQL and openssl are here, and it cannot be started.
+    pub fn start_encrypted() -> Option<Self> {
+        if attempt("openssl", &["version"]).is_err() {
+            skipped("needs openssl");
+            return None;
+        }
+        // Nobody else is given this port soon: the kernel hands out others first.
+        let port =
+            || std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr().map(|address| address.port());
+        Self::start_with(Some(port().unwrap()))
+    }
+
+    fn start_with(port: Option<u16>) -> Option<Self> {
         let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let programs = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists());
         let Some(programs) = programs else {
@@ -36,7 +57,7 @@ impl PostgreSql {
             return None;
         };
         let number = attempt("mktemp", &["-d", "-t", "lodestone-pg-XXXXXX"]).unwrap();
-        let mut server = Self { programs, directory: PathBuf::from(number), running: None };
+        let mut server = Self { programs, directory: PathBuf::from(number), port, running: None };
         fs::set_permissions(&server.directory, PermissionsExt::from_mode(0o755)).unwrap();
         if let Some((user, group)) = unprivileged() {
             chown(&server.directory, Some(user), Some(group)).unwrap();
@@ -45,10 +66,50 @@ impl PostgreSql {
         let arguments = ["-D", &data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"];
         let made = server.program("initdb", false).args(arguments).output().unwrap();
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let rules = format!("local all {WITH_PASSWORD} scram-sha-256\nlocal all all trust\n");
+        let rules = format!(
+            "local all {WITH_PASSWORD} scram-sha-256\nlocal all all trust\nhostssl all all samehost trust\n"
+        );
         fs::write(server.directory.join("data/pg_hba.conf"), rules).unwrap();
+        if port.is_some() {
+            server.make_certificates();
+        }
         server.resume();
         Some(server)
+    }
+
+    /// An authority, a certificate of the server that it signed, and another authority.
+    fn make_certificates(&self) {
+        let path = |name: &str| self.directory.join(name).display().to_string();
+        let settings = "[req]\ndistinguished_name = name\n[name]\n[authority]\nbasicConstraints = critical, CA:TRUE\n\
+                        [server]\nbasicConstraints = critical, CA:FALSE\nsubjectAltName = DNS:localhost\n";
+        fs::write(path("openssl.cnf"), settings).unwrap();
+        let make = |name: &str, extensions: &str, more: &[&str]| {
+            let (config, key, certificate) =
+                (path("openssl.cnf"), path(&format!("{name}.key")), path(&format!("{name}.crt")));
+            let subject = format!("/CN={name}");
+            let fixed = ["req", "-x509", "-config", &config, "-extensions", extensions, "-subj", &subject];
+            let kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+            let files = ["-keyout", &key, "-out", &certificate];
+            attempt("openssl", &[&fixed[..], &kind, &files, more].concat()).unwrap();
+        };
+        make("authority", "authority", &[]);
+        make("other", "authority", &[]);
+        make("server", "server", &["-CA", &path("authority.crt"), "-CAkey", &path("authority.key")]);
+        let key = self.directory.join("server.key");
+        fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+        if let Some((user, group)) = unprivileged() {
+            chown(&key, Some(user), Some(group)).unwrap();
+        }
+    }
+
+    /// The certificate `authority` (which signed that of the server), `other` (which did not), or `server`, as a file.
+    pub fn certificate(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.crt"))
+    }
+
+    /// The port on which it answers encrypted.
+    pub fn port(&self) -> Option<u16> {
+        self.port
     }
 
     fn data(&self) -> String {
@@ -80,8 +141,16 @@ impl PostgreSql {
     pub fn resume(&mut self) {
         let mut command = self.program("postgres", true);
         command.arg("-D").arg(self.data()).arg("-k").arg(&self.directory);
+        let address = if self.port.is_some() { "localhost" } else { "" };
+        command.arg("-c").arg(format!("listen_addresses={address}"));
+        if let Some(port) = self.port {
+            command.arg("-c").arg(format!("port={port}")).args(["-c", "ssl=on"]);
+            for (setting, file) in [("ssl_cert_file", "server.crt"), ("ssl_key_file", "server.key")] {
+                command.arg("-c").arg(format!("{setting}={}", self.directory.join(file).display()));
+            }
+        }
         // No test takes the power away.
-        command.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40"]);
+        command.args(["-c", "fsync=off", "-c", "max_connections=40"]);
         let log = fs::File::create(self.directory.join("log")).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -138,8 +207,21 @@ impl PostgreSql {
 
     fn try_sql(&self, database: &str, statement: &str) -> Result<String, String> {
         let (program, socket) = (self.programs.join("psql"), self.directory.display().to_string());
-        let arguments =
-            ["-X", "-h", &socket, "-U", "postgres", "-d", database, "-v", "ON_ERROR_STOP=1", "-Atc"];
+        let port = self.port.unwrap_or(5432).to_string();
+        let arguments = [
+            "-X",
+            "-h",
+            &socket,
+            "-p",
+            &port,
+            "-U",
+            "postgres",
+            "-d",
+            database,
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-Atc",
+        ];
         attempt(&program.display().to_string(), &[&arguments[..], &[statement]].concat())
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use postgres::{Client, IsolationLevel, NoTls};
+use postgres::{Client, IsolationLevel};
 
 use crate::checksum::Checksum;
 use crate::destination::Destination;
+use crate::encryption;
 use crate::error::DatabaseError;
 use crate::migrate;
 use crate::rows::{ChangeRow, RunRow};
@@ -118,10 +119,11 @@ fn sum(bytes: &[u8]) -> Checksum {
 /// Connects within the time limit of the address: on a thread, because the library has none for the server's first answer.
 fn connect(destination: &Destination) -> Result<Client, DatabaseError> {
     let config = destination.config.clone();
+    let encrypted = encryption::connector(destination.encryption, destination.roots.as_deref())?;
     let limit = config.get_connect_timeout().copied().unwrap_or_default() + GREETING;
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let _ = sender.send(config.connect(NoTls));
+        let _ = sender.send(config.connect(encrypted));
     });
     match receiver.recv_timeout(limit) {
         Ok(connected) => Ok(connected?),

@@ -1,9 +1,14 @@
 //! Where a database is: an address, and the password from it, the environment or a password file.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use postgres::Config;
-use postgres::config::Host;
+use postgres::config::{Host, SslMode};
+
+use crate::encryption::Encryption;
 
 /// How an address begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
@@ -28,24 +33,17 @@ pub enum DestinationError {
         /// What is wrong with it.
         reason: String,
     },
-    /// It demands encryption.
-    #[error(
-        "cannot connect to {shown} with sslmode={mode}: this version of Lodestone encrypts no connection; use a Unix \
-         socket (postgres:///DATABASE?host=DIRECTORY), or a tunnel: `ssh -L 5433:localhost:5432 HOST`, then \
-         postgres://USER@localhost:5433/DATABASE"
-    )]
-    Encrypted {
-        /// The address without a password.
-        shown: String,
-        /// The demanded mode.
-        mode: String,
-    },
 }
 
 /// A database that can be connected to.
 #[derive(Clone)]
 pub struct Destination {
     pub(crate) config: Config,
+    pub(crate) encryption: Encryption,
+    /// The trusted certificates.
+    pub(crate) roots: Option<Vec<u8>>,
+    /// The file of them that the address names.
+    roots_file: Option<PathBuf>,
     shown: String,
 }
 
@@ -63,16 +61,25 @@ impl Destination {
     /// [`DestinationError`].
     pub fn parse(address: &str) -> Result<Self, DestinationError> {
         let shown = stripped(address, address.find("://").map_or(0, |at| at + 3));
-        let wrong = |reason: String| DestinationError::NotAnAddress { shown: shown.clone(), reason };
+        // A parameter that is unknown may be a password with a typing error.
+        let place = without_parameters(&shown, |_| true);
+        let wrong = |reason: String| DestinationError::NotAnAddress { shown: place.clone(), reason };
         if !SCHEMES.iter().any(|scheme| address.starts_with(scheme)) {
             return Err(wrong("it does not begin with postgres://".to_owned()));
         }
-        if let Some(mode) = parameter(address, "sslmode")
-            .filter(|mode| ["require", "verify-ca", "verify-full"].contains(mode))
-        {
-            return Err(DestinationError::Encrypted { shown: shown.clone(), mode: mode.to_owned() });
-        }
-        let mut config: Config = address.parse().map_err(|error: postgres::Error| {
+        let encryption = match parameter(address, "sslmode") {
+            None => Encryption::default(),
+            Some(mode) => {
+                let known = Encryption::ALL.into_iter().find(|(name, _)| *name == mode);
+                let names = Encryption::ALL.map(|(name, _)| name).join(", ");
+                known.ok_or_else(|| wrong(format!("sslmode is one of {names}")))?.1
+            }
+        };
+        let roots_file =
+            parameter(address, "sslrootcert").map(|text| PathBuf::from(OsString::from_vec(unescaped(text))));
+        // The library knows neither all modes nor the file.
+        let plain = without_parameters(address, |key| key == "sslmode" || key == "sslrootcert");
+        let mut config: Config = plain.parse().map_err(|error: postgres::Error| {
             wrong(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
         })?;
         if config.get_hosts().is_empty() {
@@ -87,7 +94,31 @@ impl Destination {
         if config.get_application_name().is_none() {
             config.application_name("lodestone");
         }
-        Ok(Self { config, shown })
+        // As in libpq, what goes through a Unix socket is not encrypted, whatever the mode.
+        let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        let encryption = if is_local { Encryption::Disable } else { encryption };
+        config.ssl_mode(match encryption {
+            Encryption::Disable => SslMode::Disable,
+            Encryption::Prefer => SslMode::Prefer,
+            Encryption::Require | Encryption::VerifyCa | Encryption::VerifyFull => SslMode::Require,
+        });
+        Ok(Self { config, encryption, roots: None, roots_file, shown })
+    }
+
+    /// The file with the certificates of trusted authorities that the address names (`sslrootcert`).
+    pub fn roots_file(&self) -> Option<&Path> {
+        self.roots_file.as_deref().filter(|_| self.encryption != Encryption::Disable)
+    }
+
+    /// The same database, with these certificates (PEM) trusted.
+    pub fn with_roots(mut self, pem: Vec<u8>) -> Self {
+        self.roots = Some(pem);
+        self
+    }
+
+    /// False if the mode demands certificates and there are none.
+    pub fn has_enough_roots(&self) -> bool {
+        self.roots.is_some() || !self.encryption.needs_roots()
     }
 
     /// The address without a password.
@@ -183,15 +214,37 @@ fn stripped(text: &str, begin: usize) -> String {
         }
         None => rest.to_owned(),
     };
-    let rest = match rest.split_once('?') {
-        Some((place, parameters)) => {
-            let is_kept = |pair: &&str| !pair.split('=').next().is_some_and(|key| key.ends_with("password"));
-            let kept: Vec<&str> = parameters.split('&').filter(is_kept).collect();
-            if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) }
-        }
-        None => rest,
-    };
+    let rest = without_parameters(&rest, |key| key.ends_with("password"));
     format!("{start}{rest}")
+}
+
+/// An address without these parameters.
+fn without_parameters(address: &str, is_left_out: impl Fn(&str) -> bool) -> String {
+    let Some((place, parameters)) = address.split_once('?') else { return address.to_owned() };
+    let is_kept = |pair: &&str| !pair.split('=').next().is_some_and(&is_left_out);
+    let kept: Vec<&str> = parameters.split('&').filter(is_kept).collect();
+    if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) }
+}
+
+/// The bytes of a value in which `%2F` stands for `/`.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        match after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(b'%');
+                rest = after;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
 }
 
 #[cfg(test)]
@@ -224,9 +277,23 @@ mod tests {
             assert!(error.contains("is not an address of a PostgreSQL database"), "{error}");
             assert!(!error.contains("secret"), "{error}");
         }
-        let error =
-            Destination::parse("postgres://me:secret@db/runs?sslmode=verify-full").unwrap_err().to_string();
-        assert!(error.contains("ssh -L") && !error.contains("secret"), "{error}");
+        let error = Destination::parse("postgres://me:secret@db/runs?sslmode=on").unwrap_err().to_string();
+        assert!(error.contains("verify-full") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn the_mode_and_the_certificates_come_from_the_address() {
+        let of = |address: &str| {
+            let destination = Destination::parse(address).unwrap();
+            (destination.encryption, destination.roots_file().map(Path::to_path_buf))
+        };
+        assert_eq!(of("postgres://db/runs"), (Encryption::Prefer, None));
+        let named = of("postgres://db/runs?sslrootcert=a%20b%2fc.crt&user=me&sslmode=verify-ca");
+        assert_eq!(named, (Encryption::VerifyCa, Some("a b/c.crt".into())));
+        let local = of("postgres:///runs?host=/run/postgresql&sslmode=verify-full&sslrootcert=x");
+        assert_eq!(local, (Encryption::Disable, None));
+        assert!(!Destination::parse("postgres://db/runs?sslmode=verify-full").unwrap().has_enough_roots());
+        assert_eq!(unescaped("100%"), b"100%");
     }
 
     #[test]

@@ -8,6 +8,28 @@ pub enum DatabaseError {
     /// The server does not answer.
     #[error("the server does not answer; check its address, and whether it runs")]
     Silent,
+    /// The mode demands certificates, and there are none.
+    #[error(
+        "sslmode=verify-ca and verify-full need the certificates of trusted authorities: name a file in the address \
+         (sslrootcert=FILE), or put them into ~/.postgresql/root.crt"
+    )]
+    NoRoots,
+    /// They cannot be used.
+    #[error("the certificates of trusted authorities cannot be used ({0}); a file in PEM format is needed")]
+    BadRoots(String),
+    /// The server's certificate is not one of a trusted authority, or not for this host.
+    #[error(
+        "the certificate of the server is not trusted ({}); correct the name of the host or sslrootcert, or do without \
+         the check: sslmode=require without sslrootcert",
+        words(.0)
+    )]
+    NotTrusted(#[source] postgres::Error),
+    /// The server offers no encryption.
+    #[error(
+        "the server offers no encryption, and the address demands it; set `ssl = on` there, or use a tunnel: \
+         `ssh -L 5433:localhost:5432 HOST`, then postgres://USER@localhost:5433/DATABASE"
+    )]
+    NotEncrypted(#[source] postgres::Error),
     /// The password is wrong or missing.
     #[error(
         "the server does not let this user in ({}); give the password in PGPASSWORD, or in ~/.pgpass with mode 0600",
@@ -42,10 +64,13 @@ pub enum DatabaseError {
 impl From<postgres::Error> for DatabaseError {
     fn from(error: postgres::Error) -> Self {
         let Some(code) = error.code() else {
-            // The library asks for a password before it sends one.
-            let is_missing =
-                error.to_string().contains("password missing") || words(&error).contains("password missing");
-            return if is_missing { Self::NotLetIn(error) } else { Self::Refused(error) };
+            // The library asks for a password before it sends one. It has no codes for what it finds itself.
+            return match words(&error) {
+                words if words.contains("password missing") => Self::NotLetIn(error),
+                words if words.contains("invalid peer certificate") => Self::NotTrusted(error),
+                words if words.contains("server does not support TLS") => Self::NotEncrypted(error),
+                _ => Self::Refused(error),
+            };
         };
         match code {
             code if *code == SqlState::INVALID_PASSWORD => Self::NotLetIn(error),

@@ -10,6 +10,7 @@
 mod checksum;
 mod client;
 mod destination;
+mod encryption;
 mod error;
 mod migrate;
 mod rows;

@@ -24,7 +24,8 @@ pub struct PushArgs {
 
 const PUSH_HELP: &str = "\
 A run is in the database once, however often it is pushed. The database gets a schema `lodestone`, whose tables
-docs/reference/database.md describes. Without a password in the URL, PGPASSWORD or ~/.pgpass has it.
+docs/reference/database.md describes. Without a password in the URL, PGPASSWORD or ~/.pgpass has it. sslmode and sslrootcert in
+the URL mean what they mean to psql: the connection is encrypted if the server offers it, and with verify-full only to the right server.
 
 Examples:
   lodestone push --to postgres://me@db.example.org/bench    all runs that are not there yet

@@ -17,6 +17,7 @@ pub(super) fn destination(flag: &str, address: &str) -> Result<Destination, Fail
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let parsed = Destination::parse(address)
         .map_err(|error| Failure::usage(format!("{flag}: {error}")).because(&error))?;
+    let parsed = with_roots(flag, parsed)?;
     let named = match set("PGUSER").or_else(|| set("USER")).or_else(|| set("LOGNAME")) {
         Some(user) => parsed.with_user(&user),
         None => parsed,
@@ -31,6 +32,31 @@ pub(super) fn destination(flag: &str, address: &str) -> Result<Destination, Fail
             None => named,
         },
     })
+}
+
+/// The database with the certificates of authorities that its address names, or else those of `~/.postgresql/root.crt` if there are any, as
+/// PostgreSQL's own programs have it.
+fn with_roots(flag: &str, destination: Destination) -> Result<Destination, Failure> {
+    let destination = match destination.roots_file().map(PathBuf::from) {
+        Some(path) => {
+            let cannot = |error| {
+                Failure::usage(format!("{flag}: cannot read sslrootcert {}: {error}", path.display()))
+            };
+            let (pem, _) = record::input::read(&path).map_err(cannot)?;
+            destination.with_roots(pem)
+        }
+        None => {
+            let home = std::env::var_os("HOME").map(PathBuf::from);
+            match home.and_then(|home| record::input::read(&home.join(".postgresql/root.crt")).ok()) {
+                Some((pem, _)) => destination.with_roots(pem),
+                None => destination,
+            }
+        }
+    };
+    if destination.has_enough_roots() {
+        return Ok(destination);
+    }
+    Err(Failure::usage(format!("{flag}: {}", DatabaseError::NoRoots)))
 }
 
 /// The text of the password file, if there is one that nobody else can read, as PostgreSQL's own programs demand.

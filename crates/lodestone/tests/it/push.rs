@@ -1,6 +1,7 @@
 //! `push` and `pull`, against a real PostgreSQL.
 
 use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
 use std::sync::{Arc, Mutex, Weak};
 
 use crate::common::*;
@@ -235,7 +236,12 @@ fn what_is_wrong_with_an_address_is_told() {
         assert!(!error.contains("wrong"), "{error}");
     };
     refused(2, "mysql://me:wrong@db/x", "does not begin with postgres://");
-    refused(2, "postgres://me:wrong@db/x?sslmode=require", "ssh -L 5433:localhost:5432");
+    refused(
+        2,
+        "postgres://me:wrong@db/x?sslmode=verify-full",
+        "name a file in the address (sslrootcert=FILE)",
+    );
+    refused(2, "postgres://me:wrong@db/x?sslrootcert=/nothing", "cannot read sslrootcert /nothing");
     refused(3, &url, "give the password in PGPASSWORD, or in ~/.pgpass");
     refused(3, &format!("{url}&password=wrong"), "give the password in PGPASSWORD, or in ~/.pgpass");
     refused(3, &server.url("nothing"), "\"nothing\" does not exist; make it with `createdb`");
@@ -372,4 +378,58 @@ fn the_changes_of_a_store_are_those_of_its_history_and_are_replaced() {
     let ratio: f64 =
         server.sql("changes", "SELECT min(ratio) FROM lodestone.change WHERE is_confirmed").parse().unwrap();
     assert!((0.45..0.55).contains(&ratio), "{ratio}");
+}
+
+/// The server lets in on the network only who encrypts.
+#[test]
+fn a_connection_is_encrypted_and_the_server_checked_as_the_address_demands() {
+    let Some(server) = PostgreSql::start_encrypted() else { return };
+    let bench = Bench::new();
+    import(&bench, 1);
+    server.database("secret");
+    let port = server.port().unwrap();
+    let push = |host: &str, parameters: &str| {
+        let url = format!("postgres://postgres@{host}:{port}/secret?{parameters}");
+        let output = bench.command(&["push", "--to", &url]).env("HOME", bench.path("")).output().unwrap();
+        (output.status.code().unwrap(), stderr(&output))
+    };
+    let trusting =
+        |mode: &str, name: &str| format!("sslmode={mode}&sslrootcert={}", server.certificate(name).display());
+    let taken = |host: &str, parameters: &str| {
+        let (code, error) = push(host, parameters);
+        assert_eq!(code, 0, "{host} {parameters}: {error}");
+    };
+    taken("localhost", "");
+    taken("localhost", "sslmode=require");
+    taken("localhost", &trusting("prefer", "other"));
+    for mode in ["require", "verify-ca", "verify-full"] {
+        taken("localhost", &trusting(mode, "authority"));
+        let (code, error) = push("localhost", &trusting(mode, "other"));
+        assert!(code == 3 && error.contains("is not trusted") && error.contains("UnknownIssuer"), "{error}");
+    }
+    // Its own certificate is trusted as such.
+    taken("localhost", &trusting("verify-full", "server"));
+    // The certificate is for the name and not for the address.
+    taken("127.0.0.1", &trusting("verify-ca", "authority"));
+    for name in ["authority", "server"] {
+        let (code, error) = push("127.0.0.1", &trusting("verify-full", name));
+        assert!(code == 3 && error.contains("is not trusted") && error.contains("not valid for"), "{error}");
+    }
+    let (code, error) = push("localhost", "sslmode=disable");
+    assert!(code == 3 && error.contains("no encryption"), "{error}");
+    // The certificates that PostgreSQL's own programs trust.
+    std::fs::create_dir_all(bench.path(".postgresql")).unwrap();
+    std::fs::copy(server.certificate("authority"), bench.path(".postgresql/root.crt")).unwrap();
+    taken("localhost", "sslmode=verify-full");
+    // A server that answers the wish for encryption with no.
+    let plain = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("postgres://me@127.0.0.1:{}/x?sslmode=require", plain.local_addr().unwrap().port());
+    let answer = std::thread::spawn(move || {
+        let (mut client, _) = plain.accept().unwrap();
+        client.read_exact(&mut [0; 8]).unwrap();
+        client.write_all(b"N").unwrap();
+    });
+    let error = bench.fails(3, &["push", "--to", &url]);
+    assert!(error.contains("the server offers no encryption"), "{error}");
+    answer.join().unwrap();
 }
