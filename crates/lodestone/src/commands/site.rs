@@ -47,7 +47,7 @@ pub fn site(cli: &Cli, args: &SiteArgs) -> Result<ExitCode, Failure> {
         left_out: stores.iter().map(|store| store.left_out().len()).sum(),
         view: &view,
     };
-    let site = Site { title: &args.title, followed: &found, others: &made.others, runs: &made.facts };
+    let site = Site::new(&args.title, &found, &made.others, &made.facts);
     let pages = site.pages();
     let runs = 0..made.facts.len();
     let names =
@@ -196,7 +196,7 @@ impl Writer<'_> {
             &summary.id,
             summary.file_bytes,
             summary.modified_ns,
-            self.site.title,
+            &self.args.title,
             format!("{:?} {:?}", self.view.units, self.view.time_zone.iana_name()),
         );
         let digest = format!("{:016x}", XxHash3_64::oneshot(format!("{of:?}").as_bytes()));

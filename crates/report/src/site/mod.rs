@@ -28,9 +28,11 @@ const SITE_SCRIPT: &str = include_str!("site.js");
 /// Nothing may be fetched but what is beside the page, whatever a name contains.
 const POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; img-src data:";
 /// The directories of a site.
-pub const SITE_PARTS: [&str; 6] = ["figures", "machines", "months", "runs", "suites", "targets"];
+pub const SITE_PARTS: [&str; 6] = ["figures", "machines", "runs", "suites", "targets", "times"];
 /// Runs that a page shows of many.
 const SHOWN_RUNS: usize = 30;
+/// Runs of a month that one page has; of more, each day has one.
+const MOST_RUNS: usize = 1_000;
 /// Changes that the first page shows.
 const SHOWN_CHANGES: usize = 30;
 
@@ -52,16 +54,14 @@ pub struct SiteRun {
 }
 
 /// What a site is made of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Site<'a> {
-    /// Its title.
-    pub title: &'a str,
-    /// The headline figures with all that is told of them.
-    pub followed: &'a Followed<'a>,
-    /// The histories of the other metrics.
-    pub others: &'a [History],
-    /// The runs, as many as those of the histories.
-    pub runs: &'a [SiteRun],
+    title: &'a str,
+    followed: &'a Followed<'a>,
+    others: &'a [History],
+    runs: &'a [SiteRun],
+    /// The month of each run, or its day where the month has too many runs for a page.
+    periods: Vec<String>,
 }
 
 /// A page of a site.
@@ -77,8 +77,8 @@ pub enum SitePage {
     Suite(String),
     /// The history of the headline figure with this number.
     Figure(usize),
-    /// The runs of a month.
-    Month(String),
+    /// The runs of a month, or of a day.
+    Period(String),
     /// The style of all pages.
     Style,
     /// The script of all pages.
@@ -90,6 +90,33 @@ pub enum SitePage {
 /// The way from the start to a page: paths from the root, and words.
 type Trail = Vec<(String, String)>;
 
+impl<'a> Site<'a> {
+    /// A site of that title: the headline figures with all that is told of them, the histories of the other metrics, and the runs, as many as
+    /// those of the histories.
+    pub fn new(
+        title: &'a str,
+        followed: &'a Followed<'a>,
+        others: &'a [History],
+        runs: &'a [SiteRun],
+    ) -> Self {
+        const MONTH: usize = "2026-11".len();
+        const DAY: usize = "2026-11-28".len();
+        let days: Vec<String> = followed
+            .runs
+            .iter()
+            .map(|run| when(run.started_unix_ns, &followed.view.time_zone).chars().take(DAY).collect())
+            .collect();
+        let mut months: BTreeMap<&str, usize> = BTreeMap::new();
+        days.iter().for_each(|day| *months.entry(&day[..MONTH]).or_default() += 1);
+        let period = |day: &String| {
+            let month = &day[..MONTH];
+            if months[month] > MOST_RUNS { day.clone() } else { month.to_owned() }
+        };
+        let periods = days.iter().map(period).collect();
+        Self { title, followed, others, runs, periods }
+    }
+}
+
 impl Site<'_> {
     /// All pages but those of the runs.
     pub fn pages(&self) -> Vec<SitePage> {
@@ -98,7 +125,7 @@ impl Site<'_> {
         for (number, run) in self.runs.iter().enumerate() {
             pages.extend(run.hosts.iter().cloned().map(SitePage::Machine));
             pages.insert(SitePage::Suite(run.suite.clone()));
-            pages.insert(SitePage::Month(self.month(number)));
+            pages.insert(SitePage::Period(self.periods[number].clone()));
         }
         for (number, history) in self.followed.histories.iter().enumerate() {
             pages.insert(SitePage::Figure(number));
@@ -119,7 +146,7 @@ impl Site<'_> {
             SitePage::Machine(host) => machine_path(host),
             SitePage::Target(host, target) => target_path(host, target),
             SitePage::Suite(suite) => suite_path(suite),
-            SitePage::Month(month) => month_path(month),
+            SitePage::Period(period) => period_path(period),
             SitePage::Figure(number) => figure_path(&self.followed.histories[*number].key),
         }
     }
@@ -134,7 +161,7 @@ impl Site<'_> {
             SitePage::Machine(host) => self.machine(host),
             SitePage::Target(host, target) => self.target(host, target),
             SitePage::Suite(suite) => self.suite(suite),
-            SitePage::Month(month) => self.month_page(month),
+            SitePage::Period(period) => self.period(period),
             SitePage::Figure(number) => self.figure(*number),
         }
     }
@@ -152,16 +179,10 @@ impl Site<'_> {
             main { (run_section(analysed, 2)) }
         };
         let host = self.runs[number].hosts.first().map(|host| (machine_path(host), host.clone()));
-        let month = self.month(number);
-        let trail: Trail = host.into_iter().chain([(month_path(&month), month)]).collect();
+        let period = &self.periods[number];
+        let trail: Trail = host.into_iter().chain([(period_path(period), period.clone())]).collect();
         let id = &self.followed.runs[number].id;
         self.whole(&title, 1, &trail, &format!("Run {id}"), &body)
-    }
-
-    /// The month in which a run began.
-    fn month(&self, number: usize) -> String {
-        let moment = when(self.followed.runs[number].started_unix_ns, &self.followed.view.time_zone);
-        moment.chars().take("2026-11".len()).collect()
     }
 
     /// Only the figures that are meant, with what is told of them.
@@ -223,9 +244,9 @@ impl Site<'_> {
         body.push(Section::Table(self.runs_table("Latest runs", "", &|_| true, SHOWN_RUNS / 3)));
         body.push(Section::Heading("Machines".to_owned()));
         body.push(Section::Table(self.machines_table()));
-        body.push(Section::Heading("Suites and months".to_owned()));
+        body.push(Section::Heading("Suites and times".to_owned()));
         body.push(Section::Table(self.suites_table()));
-        body.push(Section::Table(self.months_table()));
+        body.push(Section::Table(self.periods_table()));
         let body = html! {
             (header(self.title, &answer))
             main { (search) (sections(&body, 2)) }
@@ -287,19 +308,19 @@ impl Site<'_> {
         self.page_of(&format!("Suite {suite}"), &Vec::new(), &format!("suite {suite}"), &document, &html! {})
     }
 
-    fn month_page(&self, month: &str) -> String {
-        let numbers = (0..self.runs.len()).filter(|number| self.month(*number) == month);
+    fn period(&self, period: &str) -> String {
+        let numbers = (0..self.runs.len()).filter(|number| self.periods[*number] == period);
         let numbers: BTreeSet<usize> = numbers.collect();
         let document = Document {
             title: String::new(),
             answer: vec![format!("{}.", model::units::counted(numbers.len(), "run"))],
             sections: vec![Section::Table(self.numbered_runs_table(
-                &format!("Runs of {month}"),
+                &format!("Runs of {period}"),
                 "../",
                 numbers.iter().rev().copied(),
             ))],
         };
-        self.page_of(&format!("Runs of {month}"), &Vec::new(), month, &document, &html! {})
+        self.page_of(&format!("Runs of {period}"), &Vec::new(), period, &document, &html! {})
     }
 
     fn figure(&self, number: usize) -> String {
@@ -468,8 +489,8 @@ fn suite_path(suite: &str) -> String {
     format!("suites/{}.html", name(&[suite]))
 }
 
-fn month_path(month: &str) -> String {
-    format!("months/{}.html", name(&[month]))
+fn period_path(period: &str) -> String {
+    format!("times/{}.html", name(&[period]))
 }
 
 fn figure_path(key: &FigureKey) -> String {

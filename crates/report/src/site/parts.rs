@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analyse::{ChangePoint, FigureKey, History};
 
-use super::{SHOWN_CHANGES, Site, SiteRun, figure_path, machine_path, month_path, suite_path, target_path};
+use super::{SHOWN_CHANGES, Site, SiteRun, figure_path, machine_path, period_path, suite_path, target_path};
 use crate::document::{Align, Cell, Column, Section, Table, Tone};
 use crate::figures::display_metric;
 use crate::history::{by, is_worse};
@@ -238,16 +238,19 @@ impl Site<'_> {
         Table { title: "Suites".to_owned(), columns, stub: 1, rows: suites.into_iter().map(row).collect() }
     }
 
-    pub(super) fn months_table(&self) -> Table {
-        let mut months: BTreeMap<String, usize> = BTreeMap::new();
-        for number in 0..self.runs.len() {
-            *months.entry(self.month(number)).or_default() += 1;
-        }
-        let row = |(month, runs): (&String, &usize)| {
-            vec![Cell::linked(month.clone(), month_path(month)), Cell::text(runs.to_string())]
+    pub(super) fn periods_table(&self) -> Table {
+        let mut periods: BTreeMap<&String, usize> = BTreeMap::new();
+        self.periods.iter().for_each(|period| *periods.entry(period).or_default() += 1);
+        let row = |(period, runs): (&&String, &usize)| {
+            vec![Cell::linked(period.as_str(), period_path(period)), Cell::text(runs.to_string())]
         };
-        let columns = vec![left("month"), right("runs")];
-        Table { title: "Months".to_owned(), columns, stub: 1, rows: months.iter().rev().map(row).collect() }
+        let columns = vec![left("time"), right("runs")];
+        Table {
+            title: "All runs by time".to_owned(),
+            columns,
+            stub: 1,
+            rows: periods.iter().rev().map(row).collect(),
+        }
     }
 
     /// The machines of a suite, each with its runs.
