@@ -11,11 +11,11 @@ use serde_json::Value;
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The pixels of a screen and of a telephone.
-const SCREEN: u32 = 1280;
-const TELEPHONE: u32 = 360;
+pub(crate) const SCREEN: u32 = 1280;
+pub(crate) const TELEPHONE: u32 = 360;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Theme {
+pub(crate) enum Theme {
     Light,
     Dark,
 }
@@ -53,7 +53,7 @@ fn run(browser: &Path, directory: &Path, arguments: &[&str], file: &Path) -> (St
 }
 
 /// Opens a page in a frame of a width, has it looked at, and gives what was found. Nothing may stand in the console.
-fn look(page: &str, width: u32, theme: Theme) -> Option<Value> {
+pub(crate) fn look(page: &str, width: u32, theme: Theme) -> Option<Value> {
     let browser = browser()?;
     let directory = tempfile::tempdir().unwrap();
     let quoted = page.replace('&', "&amp;").replace('"', "&quot;");
@@ -80,7 +80,7 @@ fn look(page: &str, width: u32, theme: Theme) -> Option<Value> {
 }
 
 /// What is tried of views or pages: all in the full check, the last one in the gate, because each takes a second or two.
-fn tried<T>(all: &[T]) -> &[T] {
+pub(crate) fn tried<T>(all: &[T]) -> &[T] {
     if testing::is_full_check() { all } else { &all[all.len() - 1..] }
 }
 

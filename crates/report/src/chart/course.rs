@@ -110,7 +110,7 @@ fn tick(seconds: f64, start_ns: i64, is_long: bool, time_zone: &TimeZone) -> Str
 fn draw(svg: &mut Svg, drawing: &Drawing) {
     let whole = Area { x: 0.0, y: 0.0, width: svg.width, height: HEIGHT };
     svg.height = HEIGHT;
-    let plot = whole.inner(76.0, 12.0, 14.0, 40.0);
+    let plot = whole.inner(76.0, 12.0, 38.0, 40.0);
     let (low, high) = range(drawing.dots.iter().map(|dot| dot.value)).unwrap_or((1.0, 2.0));
     // An interval that is wide beside what the figures differ by is cut.
     let most = (high - low).max(high * 0.05) / 2.0;
