@@ -46,10 +46,12 @@ fn with_site(of: impl FnOnce(&Site<'_>)) {
         .collect();
     let facts: Vec<SiteRun> = (0..runs.len())
         .map(|number| SiteRun {
-            hosts: vec![format!("pi{}", number % MACHINES)],
+            places: vec![(
+                format!("pi{}", number % MACHINES),
+                "card".to_owned(),
+                vec!["disk=a rather long name of a card <b>".to_owned()],
+            )],
             suite: "quick".to_owned(),
-            targets: vec!["card".to_owned()],
-            labels: vec!["disk=a rather long name of a card <b>".to_owned()],
             state: "completed",
             is_imported: false,
         })

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Version of [`Kept`], and of how its figures are made.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The metrics that can be followed beside the headline.
 pub(super) const METRICS: [Metric; 5] =
     [Metric::Bandwidth, Metric::Iops, Metric::LatMean, Metric::LatP50, Metric::LatP99];
@@ -33,21 +33,20 @@ pub(super) struct Kept {
     /// The targets by host and name, with the bytes that were written to each.
     written: Vec<(String, String, u64)>,
     figures: Vec<KeptFigure>,
+    /// True if the figures are those of another program.
+    #[serde(default)]
+    pub is_imported: bool,
 }
 
 impl Kept {
-    /// The machines, those of the figures before that of the run.
-    pub fn hosts(&self, run: &RunSummary) -> Vec<String> {
-        let mut hosts: Vec<String> = self.written.iter().map(|(host, ..)| host.clone()).collect();
-        hosts.sort();
-        hosts.dedup();
-        if hosts.is_empty() { vec![run.host.clone()] } else { hosts }
-    }
-
-    /// The labels of all targets, as `key=value`.
-    pub fn labels(&self) -> Vec<String> {
-        let all = self.labels.values().flatten().map(|(key, value)| format!("{key}={value}"));
-        all.collect::<BTreeSet<String>>().into_iter().collect()
+    /// The targets, each with its machine and its labels as `key=value`.
+    pub fn places(&self) -> Vec<(String, String, Vec<String>)> {
+        let place = |(host, target, _): &(String, String, u64)| {
+            let labels = self.labels.get(target).into_iter().flatten();
+            let labels = labels.map(|(key, value)| format!("{key}={value}"));
+            (host.clone(), target.clone(), labels.collect())
+        };
+        self.written.iter().map(place).collect()
     }
 }
 
@@ -100,7 +99,7 @@ fn kept(log: Log) -> Kept {
         })
     };
     let figures = measurements(run, Estimator::Mean).into_iter().filter_map(figure).collect();
-    Kept { labels: labels.collect(), written: written(run), figures }
+    Kept { labels: labels.collect(), written: written(run), figures, is_imported: run.is_imported() }
 }
 
 /// What a run wrote to each of its targets, test data included.

@@ -123,12 +123,10 @@ impl Made {
             .iter()
             .map(|(_, run)| PastRun { id: run.id.clone(), started_unix_ns: run.started_unix_ns });
         let facts = past.iter().map(|(run, kept)| SiteRun {
-            hosts: kept.hosts(run),
+            places: kept.places(),
             suite: run.suite.clone(),
-            targets: run.targets.clone(),
-            labels: kept.labels(),
             state: run.state.name(),
-            is_imported: run.repeats == 0,
+            is_imported: kept.is_imported,
         });
         let (runs, facts) = (runs.collect(), facts.collect());
         let of_metric = |metric: Option<Metric>| {
@@ -158,7 +156,7 @@ impl Made {
     }
 
     fn machines(&self) -> usize {
-        self.facts.iter().flat_map(|run| &run.hosts).collect::<BTreeSet<_>>().len()
+        self.facts.iter().flat_map(|run| &run.places).map(|(host, ..)| host).collect::<BTreeSet<_>>().len()
     }
 }
 

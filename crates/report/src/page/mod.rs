@@ -110,15 +110,7 @@ fn whole(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content="Lodestone";
-                link rel="icon" href="data:,";
-                title { (short(title, 120)) }
-                style { (PreEscaped(style())) (PreEscaped(PAGE_STYLE)) }
-            }
+            (head(title, POLICY, &html! { style { (PreEscaped(style())) (PreEscaped(PAGE_STYLE)) } }))
             body {
                 (body)
                 div #tip role="status" {}
@@ -127,6 +119,21 @@ fn whole(title: &str, body: &Markup) -> String {
         }
     };
     format!("{}\n", escape_text(&page.into_string()))
+}
+
+/// The head of a page of this title, with what may be fetched and its style.
+pub(crate) fn head(title: &str, policy: &str, style: &Markup) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="generator" content="Lodestone";
+            link rel="icon" href="data:,";
+            title { (short(title, 120)) }
+            (style)
+        }
+    }
 }
 
 pub(crate) fn header(title: &str, answers: &[String]) -> Markup {

@@ -17,7 +17,9 @@ use crate::answer::answers;
 use crate::chart::{course, style};
 use crate::document::{Document, Section};
 use crate::history::{Followed, history_document};
-use crate::page::{PAGE_STYLE, SCRIPT, figure, harmless_json, header, run_section, run_title, sections};
+use crate::page::{
+    PAGE_STYLE, SCRIPT, figure, harmless_json, head, header, run_section, run_title, sections,
+};
 use crate::terminal::escape_text;
 use crate::view::{AnalysedRun, when};
 use crate::words::short;
@@ -39,18 +41,30 @@ const SHOWN_CHANGES: usize = 30;
 /// A run of a site; that with the same number in the history has its id and its time.
 #[derive(Clone, Debug)]
 pub struct SiteRun {
-    /// The machines.
-    pub hosts: Vec<String>,
+    /// Its targets, each with the machine that it is of and its labels as `key=value`.
+    pub places: Vec<(String, String, Vec<String>)>,
     /// The suite.
     pub suite: String,
-    /// Names of the targets.
-    pub targets: Vec<String>,
-    /// Labels of the targets, as `key=value`.
-    pub labels: Vec<String>,
     /// Its state, such as `completed`.
     pub state: &'static str,
     /// True if the figures are those of another program.
     pub is_imported: bool,
+}
+
+impl SiteRun {
+    /// The machines.
+    fn hosts(&self) -> BTreeSet<&String> {
+        self.places.iter().map(|(host, ..)| host).collect()
+    }
+
+    /// Names of the targets.
+    fn targets(&self) -> Vec<&str> {
+        self.places.iter().map(|(_, target, _)| target.as_str()).collect()
+    }
+
+    fn is_of(&self, host: &str) -> bool {
+        self.places.iter().any(|(own, ..)| own == host)
+    }
 }
 
 /// What a site is made of.
@@ -123,7 +137,7 @@ impl Site<'_> {
         let mut pages =
             BTreeSet::from([SitePage::Start, SitePage::Style, SitePage::Script, SitePage::Entries]);
         for (number, run) in self.runs.iter().enumerate() {
-            pages.extend(run.hosts.iter().cloned().map(SitePage::Machine));
+            pages.extend(run.hosts().into_iter().cloned().map(SitePage::Machine));
             pages.insert(SitePage::Suite(run.suite.clone()));
             pages.insert(SitePage::Period(self.periods[number].clone()));
         }
@@ -178,7 +192,8 @@ impl Site<'_> {
             (header(&title, &answers(analysed)))
             main { (run_section(analysed, 2)) }
         };
-        let host = self.runs[number].hosts.first().map(|host| (machine_path(host), host.clone()));
+        let hosts = self.runs[number].hosts();
+        let host = hosts.first().map(|host| (machine_path(host), (*host).clone()));
         let period = &self.periods[number];
         let trail: Trail = host.into_iter().chain([(period_path(period), period.clone())]).collect();
         let id = &self.followed.runs[number].id;
@@ -256,7 +271,7 @@ impl Site<'_> {
 
     fn machine(&self, host: &str) -> String {
         let part = self.only(|key| key.host == host);
-        let is_own = |run: &SiteRun| run.hosts.iter().any(|own| own == host);
+        let is_own = |run: &SiteRun| run.is_of(host);
         let runs = self.runs.iter().filter(|run| is_own(run)).count();
         let mut document = self.part_document(&part, runs);
         document.sections.insert(0, Section::Table(self.targets_table(host)));
@@ -268,7 +283,7 @@ impl Site<'_> {
     fn target(&self, host: &str, target: &str) -> String {
         let part = self.only(|key| key.host == host && key.target == target);
         let is_own = |run: &SiteRun| {
-            run.hosts.iter().any(|own| own == host) && run.targets.iter().any(|own| own == target)
+            run.places.iter().any(|(of, own, _)| (of.as_str(), own.as_str()) == (host, target))
         };
         let runs = self.runs.iter().filter(|run| is_own(run)).count();
         let mut document = self.part_document(&part, runs);
@@ -290,7 +305,7 @@ impl Site<'_> {
     fn suite(&self, suite: &str) -> String {
         let is_own = |run: &SiteRun| run.suite == suite;
         let machines: BTreeSet<&String> =
-            self.runs.iter().filter(|run| is_own(run)).flat_map(|run| &run.hosts).collect();
+            self.runs.iter().filter(|run| is_own(run)).flat_map(SiteRun::hosts).collect();
         let runs = self.runs.iter().filter(|run| is_own(run)).count();
         let answer = format!(
             "{} on {}.",
@@ -391,15 +406,7 @@ impl Site<'_> {
         let page = html! {
             (DOCTYPE)
             html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="generator" content="Lodestone";
-                    link rel="icon" href="data:,";
-                    link rel="stylesheet" href={ (up) "site.css" };
-                    title { (short(title, 120)) }
-                }
+                (head(title, POLICY, &html! { link rel="stylesheet" href={ (up) "site.css" }; }))
                 body {
                     @if depth > 0 {
                         nav aria-label="Where this page is" {
@@ -426,10 +433,8 @@ impl Site<'_> {
         let mut entries: Vec<[String; 4]> = Vec::new();
         let mut labels: BTreeMap<(&String, &String), BTreeSet<&String>> = BTreeMap::new();
         for run in self.runs {
-            for host in &run.hosts {
-                for target in &run.targets {
-                    labels.entry((host, target)).or_default().extend(&run.labels);
-                }
+            for (host, target, own) in &run.places {
+                labels.entry((host, target)).or_default().extend(own);
             }
         }
         let words_of = |host: &String, target: &String| {
@@ -456,12 +461,15 @@ impl Site<'_> {
         }
         for (number, run) in self.runs.iter().enumerate().rev() {
             let past = &self.followed.runs[number];
+            let hosts: Vec<&str> = run.hosts().into_iter().map(String::as_str).collect();
+            let labels: BTreeSet<&str> =
+                run.places.iter().flat_map(|(.., labels)| labels).map(String::as_str).collect();
             let words = [
                 when(past.started_unix_ns, &self.followed.view.time_zone),
-                run.hosts.join(" "),
+                hosts.join(" "),
                 run.suite.clone(),
-                run.targets.join(" "),
-                run.labels.join(" "),
+                run.targets().join(" "),
+                labels.into_iter().collect::<Vec<&str>>().join(" "),
             ];
             entries.push(["run".to_owned(), past.id.clone(), words.join(" "), self.run_path(number)]);
         }

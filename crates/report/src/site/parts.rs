@@ -128,8 +128,9 @@ impl Site<'_> {
                 (false, "completed") => Cell::text("completed").tone(Tone::Dim),
                 (false, other) => Cell::text(other).tone(Tone::Open),
             };
-            let host = match run.hosts.as_slice() {
-                [only] => Cell::linked(only.clone(), format!("{up}{}", machine_path(only))),
+            let hosts: Vec<&str> = run.hosts().into_iter().map(String::as_str).collect();
+            let host = match hosts.as_slice() {
+                [only] => Cell::linked(*only, format!("{up}{}", machine_path(only))),
                 several => Cell::text(several.join(", ")),
             };
             vec![
@@ -137,7 +138,7 @@ impl Site<'_> {
                 Cell::text(self.moment_words(number)),
                 host,
                 Cell::linked(run.suite.clone(), format!("{up}{}", suite_path(&run.suite))),
-                Cell::text(run.targets.join(", ")),
+                Cell::text(run.targets().join(", ")),
                 state,
             ]
         };
@@ -163,9 +164,10 @@ impl Site<'_> {
     pub(super) fn machines_table(&self) -> Table {
         let mut machines: BTreeMap<&String, (BTreeSet<&String>, usize, usize)> = BTreeMap::new();
         for (number, run) in self.runs.iter().enumerate() {
-            for host in &run.hosts {
+            for host in run.hosts() {
                 let (targets, runs, last) = machines.entry(host).or_default();
-                targets.extend(&run.targets);
+                targets
+                    .extend(run.places.iter().filter(|(own, ..)| own == host).map(|(_, target, _)| target));
                 (*runs, *last) = (*runs + 1, number);
             }
         }
@@ -191,12 +193,10 @@ impl Site<'_> {
     pub(super) fn targets_table(&self, host: &str) -> Table {
         let mut targets: BTreeMap<&String, (BTreeSet<&String>, usize, usize)> = BTreeMap::new();
         for (number, run) in self.runs.iter().enumerate() {
-            if run.hosts.iter().any(|own| own == host) {
-                for target in &run.targets {
-                    let (labels, runs, last) = targets.entry(target).or_default();
-                    labels.extend(&run.labels);
-                    (*runs, *last) = (*runs + 1, number);
-                }
+            for (_, target, own) in run.places.iter().filter(|(of, ..)| of == host) {
+                let (labels, runs, last) = targets.entry(target).or_default();
+                labels.extend(own);
+                (*runs, *last) = (*runs + 1, number);
             }
         }
         let has_page: BTreeSet<&String> = self
@@ -257,7 +257,7 @@ impl Site<'_> {
     pub(super) fn hosts_of_suite_table(&self, suite: &str) -> Table {
         let mut hosts: BTreeMap<&String, (usize, usize)> = BTreeMap::new();
         for (number, run) in self.runs.iter().enumerate().filter(|(_, run)| run.suite == suite) {
-            for host in &run.hosts {
+            for host in run.hosts() {
                 let (runs, last) = hosts.entry(host).or_default();
                 (*runs, *last) = (*runs + 1, number);
             }
