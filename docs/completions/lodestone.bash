@@ -2125,13 +2125,25 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__site)
-            opts="-v -q -h --from --title --again --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-v -q -h --from --connect --remote-program --send-program --title --again --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remote-program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --send-program)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

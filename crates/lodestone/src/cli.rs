@@ -18,7 +18,7 @@ mod stack;
 mod watch;
 
 pub use history::{HistoryArgs, HistoryForm};
-pub use machines::MachineArgs;
+pub use machines::{MachineArgs, ReachArgs};
 pub use push::{PullArgs, PushArgs, RunPushArgs};
 pub use require::{ProfilesArgs, ProfilesCommand, RequireArgs};
 pub use schema::{SchemaArgs, SchemaOf};

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::iter::successors;
 
-/// Exit code of an import, a push or a pull that left something out.
+/// Exit code of an import, a push, a pull or a site that left something out.
 pub const LEFT_OUT: u8 = 1;
 /// Exit code of a run whose storage misses a requirement, and of a watch that saw a change.
 pub const MISSED: u8 = 1;
@@ -20,7 +20,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (
         MISSED,
         "`run --require` found a requirement missed, or with `--strict` undecided; `watch` saw a change; `import` imported part of its input and left out \
-         the rest; `push` or `pull` left out a run whose log is damaged or differs",
+         the rest; `push` or `pull` left out a run whose log is damaged or differs; `site` could not reach a machine",
     ),
     (
         USAGE,

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -11,7 +12,7 @@ use model::{Event, LOG_FORMAT, Run};
 use crate::below;
 use crate::chain::{Chain, Damage};
 use crate::compressed::MAGIC;
-use crate::directory::{COMPRESSED, StoreError};
+use crate::directory::{self, COMPRESSED, StoreError};
 use crate::encoding::Encoder;
 use crate::log::{LogError, parse_log};
 use crate::store::{Store, log_name};
@@ -30,6 +31,9 @@ pub enum CopyError {
     /// Its id cannot be a part of a file name.
     #[error("the log has an id that no version of Lodestone makes")]
     Id,
+    /// Its name cannot be that of a log.
+    #[error("`{0}` is not the name of a log")]
+    Name(String),
     /// The store cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -80,6 +84,28 @@ impl Store {
         });
         written.map_err(refused)?;
         Ok(log.run)
+    }
+
+    /// Takes a log out of another store under the name and time of change (nanoseconds of Unix time) that it has there, in place of
+    /// what has that name here. Its content is not checked: a damaged log is as damaged here as there.
+    ///
+    /// # Errors
+    /// [`CopyError`]; nothing was stored.
+    pub fn copy_log(&self, name: &str, modified_ns: i64, bytes: &[u8]) -> Result<(), CopyError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !directory::names_log(name) || name.starts_with('.') || !name.chars().all(is_plain) {
+            return Err(CopyError::Name(name.escape_debug().to_string()));
+        }
+        let refused = |source| StoreError::Directory { path: self.logs().join(name), source };
+        let runs = self.writable()?.runs().map_err(refused)?;
+        let since_1970 = Duration::from_nanos(u64::try_from(modified_ns).unwrap_or(0));
+        let written = Unfinished::create(&runs).and_then(|(unfinished, mut file)| {
+            file.write_all(bytes)?;
+            file.set_modified(UNIX_EPOCH + since_1970)?;
+            file.sync_all()?;
+            unfinished.replace(name)
+        });
+        Ok(written.map_err(refused)?)
     }
 }
 
@@ -133,6 +159,25 @@ mod tests {
             count += 1;
         }
         assert!(count > 0);
+    }
+
+    #[test]
+    fn a_copy_of_a_log_is_listed_as_in_the_store_it_is_from() {
+        let root = tempfile::tempdir().unwrap();
+        let [origin, copy] = ["a", "b"].map(|name| Store::open(&root.path().join(name)).unwrap());
+        let plan = model::Plan::of_steps("suite", Vec::new(), model::Rounds::Fixed(1));
+        let mut run = Run::new(model::RunStarted::of_plan(plan, Vec::new()));
+        run.started.id = "k7m2x9qa".to_owned();
+        origin.add_log(&log_of(&run).unwrap(), "here").unwrap();
+        let listed = origin.runs().unwrap();
+        let bytes = origin.log_bytes(&listed[0], 1 << 20).unwrap();
+        // Also over an earlier one.
+        copy.copy_log(&listed[0].file, 7, b"").unwrap();
+        copy.copy_log(&listed[0].file, listed[0].modified_ns, &bytes).unwrap();
+        assert_eq!(copy.runs().unwrap(), listed);
+        for name in ["../runs.jsonl", "a/b.jsonl", ".jsonl", "a\n.jsonl", "a.txt", ""] {
+            assert!(matches!(copy.copy_log(name, 0, &bytes), Err(CopyError::Name(_))), "{name}");
+        }
     }
 
     #[test]

@@ -19,19 +19,9 @@ pub struct MachineArgs {
     #[arg(long, short, hide_short_help = true, value_name = "GROUP:PATH", requires = "inventory", help_heading = MACHINES)]
     pub limit: Vec<String>,
 
-    /// How another machine is reached: ssh with options, docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the
-    /// machine; HOST=COMMAND for one machine. May be given several times [default: ssh]
-    #[arg(long, hide_short_help = true, value_name = "[HOST=]COMMAND", help_heading = MACHINES)]
-    pub connect: Vec<String>,
-
-    /// Lodestone's program on other machines: a path, or a name that their shells find
-    #[arg(long, hide_short_help = true, value_name = "PROGRAM", default_value = "lodestone", help_heading = MACHINES)]
-    pub remote_program: String,
-
-    /// Send this program, or FILE, to machines without the same version of it; it is gone from there when the run has ended
-    #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true,
-          default_missing_value = "", help_heading = MACHINES)]
-    pub send_program: Option<OsString>,
+    /// How the other machines are reached.
+    #[command(flatten)]
+    pub reach: ReachArgs,
 
     /// Measure all targets at the same time, as clients of one storage: each repeat begins at one moment on all of them, and what
     /// counts is what they did together
@@ -42,4 +32,22 @@ pub struct MachineArgs {
     #[arg(long, hide_short_help = true, value_name = "N,N…", value_delimiter = ',', requires = "together",
           value_parser = clap::value_parser!(u32).range(1..), help_heading = MACHINES)]
     pub clients: Vec<u32>,
+}
+
+/// How other machines are reached.
+#[derive(Debug, Default, Args)]
+pub struct ReachArgs {
+    /// How another machine is reached: ssh with options, docker, podman, kubectl, lxc, srun, sudo, or a command with {host} for the
+    /// machine; HOST=COMMAND for one machine. May be given several times [default: ssh]
+    #[arg(long, hide_short_help = true, value_name = "[HOST=]COMMAND", help_heading = MACHINES)]
+    pub connect: Vec<String>,
+
+    /// Lodestone's program on other machines: a path, or a name that their shells find
+    #[arg(long, hide_short_help = true, value_name = "PROGRAM", default_value = "lodestone", help_heading = MACHINES)]
+    pub remote_program: String,
+
+    /// Send this program, or FILE, to machines without the same version of it; it is gone from there at the end
+    #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", help_heading = MACHINES)]
+    pub send_program: Option<OsString>,
 }

@@ -1,8 +1,11 @@
 //! The flags of `site`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+
+use super::ReachArgs;
 
 /// Arguments of `site`.
 #[derive(Debug, Args)]
@@ -11,9 +14,14 @@ pub struct SiteArgs {
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
 
-    /// Store with runs, such as /srv/pi1/lodestone; may be given several times [default: the store]
+    /// Store with runs: a directory, or HOST: for the store of another machine (HOST:PATH if it is elsewhere there), whose new runs
+    /// are copied to this one first. May be given several times [default: the store]
     #[arg(long, value_name = "STORE")]
-    pub from: Vec<PathBuf>,
+    pub from: Vec<OsString>,
+
+    /// How the other machines are reached.
+    #[command(flatten)]
+    pub reach: ReachArgs,
 
     /// Title of the first page
     #[arg(long, value_name = "TEXT", default_value = "Storage benchmarks")]

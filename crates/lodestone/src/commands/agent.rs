@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, BufReader, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -11,16 +12,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::{Hold, Roots, consent, identify, presence};
 use model::{Event, RunStarted, Severity, Target};
-use record::Encoder;
+use record::{Encoder, Listing, RunState, RunSummary, Store};
 use report::Units;
 use schedule::{Executor, Lost};
 
 use super::engines::Engines;
 use super::run::{clean_leftovers_in, holds};
-use super::unsafe_directories;
+use super::{default_store, unsafe_directories};
 use crate::executor::{Local, PendingReports, RigError, TargetState, Watching};
 use crate::failure::Failure;
-use crate::fleet::protocol::{Begin, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line};
+use crate::fleet::protocol::{
+    Begin, Bytes, PART_BYTES, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line,
+};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::recorder::{Outlet, Recorder};
@@ -243,7 +246,7 @@ impl Outlet for Events {
 fn serve(line: &Line) -> Result<(), Failure> {
     let roots = Roots::default();
     let engines = Engines::probe();
-    let mut inspected = None;
+    let (mut inspected, mut opened) = (None, None);
     while let Some(request) = line.next() {
         match request {
             Request::Hello { is_sent, .. } => line.reply(&Reply::Hello {
@@ -260,6 +263,16 @@ fn serve(line: &Line) -> Result<(), Failure> {
                 });
                 inspected = Some(found);
             }
+            Request::Logs { store } => {
+                let (store, listing) = stored(&store)?;
+                let logs = listing.runs.iter().map(Into::into).collect();
+                line.reply(&Reply::Logs { logs, warnings: listing.warnings });
+                opened = Some((store, listing.runs));
+            }
+            Request::LogPart { file, from } => {
+                let bytes = opened.as_ref().and_then(|(store, runs)| part_of(store, runs, &file, from));
+                line.reply(&Reply::LogPart { bytes: Bytes(bytes.unwrap_or_default()) });
+            }
             Request::Begin(begin) => {
                 let found = inspected.take().ok_or_else(|| Failure::failed("nothing was examined yet"))?;
                 return measure(line, roots, &engines, found, *begin);
@@ -269,6 +282,30 @@ fn serve(line: &Line) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A store and its runs that have ended; an empty path is the default store.
+fn stored(path: &str) -> Result<(Store, Listing), Failure> {
+    let named = if path.is_empty() { default_store() } else { Some(PathBuf::from(path)) };
+    let path = named.ok_or_else(|| Failure::usage("name the directory of its store after the colon"))?;
+    if !path.is_dir() {
+        return Err(Failure::usage(format!(
+            "it has no store in {}; name the directory of one after the colon",
+            path.display()
+        )));
+    }
+    let store = Store::open(&path).map_err(Failure::failed)?;
+    let mut listing = store.list().map_err(Failure::failed)?;
+    listing.runs.retain(|run| run.state != RunState::Running);
+    Ok((store, listing))
+}
+
+/// A part of a log; `None` if it is not there any more.
+fn part_of(store: &Store, runs: &[RunSummary], file: &str, from: u64) -> Option<Vec<u8>> {
+    let run = runs.iter().find(|run| run.file == file)?;
+    let bytes = store.log_bytes(run, run.file_bytes).ok()?;
+    let part = bytes.get(from as usize..)?;
+    Some(part[..part.len().min(PART_BYTES as usize)].to_vec())
 }
 
 /// What is to be measured.

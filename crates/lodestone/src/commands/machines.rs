@@ -12,9 +12,9 @@ use plan::Environment;
 use record::input;
 
 use super::engines::Engines;
-use crate::cli::RunArgs;
+use crate::cli::{ReachArgs, RunArgs};
 use crate::failure::{Failure, INTERRUPTED};
-use crate::fleet::address::{Connections, Machine, RemoteTarget};
+use crate::fleet::address::{Connection, Connections, Machine, RemoteTarget};
 use crate::fleet::inventory::{Inventory, Listed};
 use crate::fleet::protocol::Request;
 use crate::fleet::remote::Remote;
@@ -75,7 +75,7 @@ impl Machines {
             named.iter().zip(&places).filter(|(_, p)| p.is_none()).map(|(n, _)| n.as_os_str()).collect();
         let mut asked = machines_of(&places);
         if asked.is_empty() {
-            if !args.machines.connect.is_empty() || args.machines.inventory.is_some() {
+            if !args.machines.reach.connect.is_empty() || args.machines.inventory.is_some() {
                 return Err(Failure::usage(
                     "--connect and --inventory are about other machines, but all targets are here; name one as HOST:PATH, or \
                      with --limit GROUP:PATH",
@@ -90,7 +90,7 @@ impl Machines {
             ));
         }
         overwrites(args, &mut asked)?;
-        let connections = Connections::new(&args.machines.connect);
+        let connections = Connections::new(&args.machines.reach.connect);
         for name in connections.named() {
             if !asked.iter().any(|asked| asked.machine.words() == name) {
                 return Err(Failure::usage(format!(
@@ -123,7 +123,7 @@ impl Machines {
         overwrites(args, &mut asked)?;
         let here = overwritten_here(args);
         asked.iter_mut().filter(|asked| asked.is_here).for_each(|asked| asked.overwrite.clone_from(&here));
-        let connections = Connections::new(&args.machines.connect);
+        let connections = Connections::new(&args.machines.reach.connect);
         let (machines, there) = Self::connect(roots, &asked, &connections, args, interrupt)?;
         let mut clients = in_order(Vec::new(), there, &asked, places.len());
         for (client, asked) in clients.iter_mut().zip(&asked) {
@@ -141,23 +141,13 @@ impl Machines {
         interrupt: &AtomicBool,
     ) -> Result<(Self, Vec<Vec<Target>>), Failure> {
         let is_stopped = || interrupt.load(Ordering::Relaxed);
-        let program = args.machines.send_program.as_deref().map(program).transpose()?;
+        let reach = Reach::new(roots, &args.machines.reach)?;
         let one = |asked: &Asked| {
             let listed = asked.listed.as_ref().and_then(|listed| listed.connection.as_deref());
             let connection = connections.to(&asked.machine, listed);
-            let words = match asked.is_here {
-                true => vec![own_program()?, AGENT.to_owned()],
-                false => connection.to_agent(&args.machines.remote_program),
-            };
-            let reached = Remote::connect(roots, &asked.name, &words, None, &is_stopped);
-            let reached = match (reached, &program) {
-                (Err(unreached), Some(program)) if unreached.is_absent => {
-                    let words = connection.to_sent_agent(program.len());
-                    Remote::connect(roots, &asked.name, &words, Some(program), &is_stopped)
-                }
-                (reached, _) => reached,
-            };
-            let mut remote = reached.map_err(|unreached| unreached.why)?;
+            let own = asked.is_here.then(own_program).transpose()?;
+            let own = own.map(|program| vec![program, AGENT.to_owned()]);
+            let mut remote = reach.agent(&asked.name, &connection, own, &is_stopped)?;
             let paths = asked.places.iter().map(|(.., path)| if path.is_empty() { "." } else { path });
             let request = Request::Inspect {
                 targets: paths.map(str::to_owned).collect(),
@@ -237,6 +227,46 @@ impl Machines {
                 remote
             })
             .collect()
+    }
+}
+
+/// How agents on other machines are started.
+pub(super) struct Reach<'a> {
+    roots: &'a Roots,
+    /// What the user says of it.
+    args: &'a ReachArgs,
+    /// The program that is sent where there is none.
+    program: Option<Vec<u8>>,
+}
+
+impl<'a> Reach<'a> {
+    /// # Errors
+    /// The program to send cannot be read.
+    pub fn new(roots: &'a Roots, args: &'a ReachArgs) -> Result<Self, Failure> {
+        let program = args.send_program.as_deref().map(program).transpose()?;
+        Ok(Self { roots, args, program })
+    }
+
+    /// Starts the agent of a machine with this name, by a command of its own or over a connection.
+    ///
+    /// # Errors
+    /// What is wrong and what to do.
+    pub fn agent(
+        &self,
+        name: &str,
+        connection: &Connection,
+        own: Option<Vec<String>>,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Remote, String> {
+        let words = own.unwrap_or_else(|| connection.to_agent(&self.args.remote_program));
+        let reached = match (Remote::connect(self.roots, name, &words, None, is_stopped), &self.program) {
+            (Err(unreached), Some(program)) if unreached.is_absent => {
+                let words = connection.to_sent_agent(program.len());
+                Remote::connect(self.roots, name, &words, Some(program), is_stopped)
+            }
+            (reached, _) => reached,
+        };
+        reached.map_err(|unreached| unreached.why)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod agent;
 mod anonymous;
 pub mod clean;
 pub mod compare;
+mod copies;
 pub mod crosscheck;
 mod databases;
 mod dry_run;
@@ -60,16 +61,23 @@ fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {
     if let Some(directory) = &cli.store {
         return Ok(directory.clone());
     }
+    default_store().ok_or_else(|| {
+        Failure::usage(
+            "cannot find a directory for the store: neither XDG_DATA_HOME nor HOME is set; use --store DIR",
+        )
+    })
+}
+
+fn default_store() -> Option<PathBuf> {
+    user_directory("XDG_DATA_HOME", ".local/share")
+}
+
+/// The directory for this program that a variable names, or that a path below the home directory is.
+fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
     // The XDG Base Directory Specification: a relative path counts as unset.
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    set("XDG_DATA_HOME")
-        .or_else(|| Some(set("HOME")?.join(".local/share")))
-        .map(|data| data.join("lodestone"))
-        .ok_or_else(|| {
-            Failure::usage(
-                "cannot find a directory for the store: neither XDG_DATA_HOME nor HOME is set; use --store DIR",
-            )
-        })
+    let base = set(variable).or_else(|| Some(set("HOME")?.join(below_home)));
+    base.map(|base| base.join("lodestone"))
 }
 
 /// Labels of the form `KEY=VALUE`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +15,12 @@ use record::{OnDamage, PageDirectory, RunSummary, Store};
 use report::{AnalysedRun, Followed, PastRun, RunView, SITE_PARTS, Site, SitePage, SiteRun};
 use twox_hash::XxHash3_64;
 
+use super::copies::copies;
 use super::history::{METRICS, PastFigures, Titles, Wanted, changed_between, followed, past_runs};
 use super::{store, units, view};
 use crate::cli::{Cli, HistoryArgs, SiteArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, LEFT_OUT};
+use crate::fleet::address::RemoteTarget;
 use crate::output;
 
 /// A run with the number of the store that has it.
@@ -28,7 +31,7 @@ type Stored = (usize, PastFigures);
 /// # Errors
 /// A store cannot be read, there are no runs, or a page cannot be written.
 pub fn site(cli: &Cli, args: &SiteArgs) -> Result<ExitCode, Failure> {
-    let stores = stores(cli, args)?;
+    let (stores, is_old) = stores(cli, args)?;
     let all = all_runs(&stores)?;
     if all.is_empty() {
         return Err(Failure::usage(
@@ -68,22 +71,30 @@ pub fn site(cli: &Cli, args: &SiteArgs) -> Result<ExitCode, Failure> {
         counted(made.machines(), "machine"),
         written,
     ))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_old { ExitCode::from(LEFT_OUT) } else { ExitCode::SUCCESS })
 }
 
-/// The stores of the arguments, or the store.
-fn stores(cli: &Cli, args: &SiteArgs) -> Result<Vec<Store>, Failure> {
-    if args.from.is_empty() {
-        return Ok(vec![store(cli)?]);
-    }
-    let on_damage = if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop };
-    let open = |path: &std::path::PathBuf| {
-        if !path.is_dir() {
-            return Err(Failure::usage(format!("--from {}: there is no such directory", path.display())));
+/// The stores of the arguments, or the store; and whether the copy of one could not be brought up to date.
+fn stores(cli: &Cli, args: &SiteArgs) -> Result<(Vec<Store>, bool), Failure> {
+    let (mut stores, mut elsewhere) = (Vec::new(), Vec::new());
+    for from in &args.from {
+        let wrong = |why: String| Failure::usage(format!("--from {}: {why}", from.display()));
+        match RemoteTarget::parse(from).map_err(wrong)? {
+            Some(there) => elsewhere.push(there),
+            None if Path::new(from).is_dir() => {
+                stores.push(Store::open(Path::new(from)).map_err(Failure::failed)?);
+            }
+            None => return Err(wrong("there is no such directory".to_owned())),
         }
-        Ok(Store::open(path).map_err(Failure::failed)?.with_damage(on_damage))
-    };
-    args.from.iter().map(open).collect()
+    }
+    if args.from.is_empty() {
+        stores.push(store(cli)?);
+    }
+    let copies = copies(&elsewhere, &args.reach)?;
+    let is_old = copies.iter().any(|copy| copy.is_old);
+    stores.extend(copies.into_iter().map(|copy| copy.store));
+    let on_damage = if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop };
+    Ok((stores.into_iter().map(|store| store.with_damage(on_damage)).collect(), is_old))
 }
 
 /// The runs of all stores, oldest first; each once, however many stores have it.

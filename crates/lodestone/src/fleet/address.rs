@@ -62,9 +62,7 @@ impl RemoteTarget {
         if Path::new(text).exists() || Path::new(rest).exists() {
             return Ok(None);
         }
-        let wrong = |what: &str| {
-            format!("`{text}` {what}; a target on another machine is HOST:PATH or ssh://HOST:PORT/PATH")
-        };
+        let wrong = |what: &str| format!("`{text}` {what}; write HOST:PATH or ssh://HOST:PORT/PATH");
         let (authority, port, path) = match rest.strip_prefix("ssh://") {
             Some(rest) => {
                 let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -2,7 +2,9 @@
 
 use std::io::{self, BufRead, Read};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use model::{EngineKind, Host, Plan, RepeatFailure, Target};
+use record::RunSummary;
 use schedule::{Lost, Order};
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +13,13 @@ use twox_hash::xxhash3_64;
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 /// The most bytes of one message.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 /// A side that has said nothing for this long is gone; both say something each second.
 pub(crate) const SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// The most bytes of a log that one message has.
+pub(crate) const PART_BYTES: u64 = 4 << 20;
 /// Start of a line with events.
 pub(crate) const EVENT: &[u8] = b"{\"event\":";
 
@@ -47,6 +51,45 @@ pub(crate) enum Request {
     Stop,
     /// The run is over: remove everything.
     End,
+    /// List the logs in a store; an empty path is the default store.
+    Logs { store: String },
+    /// Send at most [`PART_BYTES`] of a log of that list.
+    LogPart { file: String, from: u64 },
+}
+
+/// A log in a store.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct StoredLog {
+    /// Its name.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it last changed, in nanoseconds of Unix time.
+    pub modified_ns: i64,
+}
+
+impl From<&RunSummary> for StoredLog {
+    fn from(run: &RunSummary) -> Self {
+        Self { file: run.file.clone(), bytes: run.file_bytes, modified_ns: run.modified_ns }
+    }
+}
+
+/// Bytes as Base64.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Bytes(pub Vec<u8>);
+
+impl TryFrom<String> for Bytes {
+    type Error = base64::DecodeError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        BASE64_STANDARD.decode(text).map(Self)
+    }
+}
+
+impl From<Bytes> for String {
+    fn from(bytes: Bytes) -> Self {
+        BASE64_STANDARD.encode(bytes.0)
+    }
 }
 
 /// What an agent needs to know of a run.
@@ -98,6 +141,10 @@ pub(crate) enum Reply {
     Ended { failure: Option<RepeatFailure>, lost: Option<Lost> },
     /// Everything is removed, but for what these lanes do not give back.
     Over { silent: Vec<usize> },
+    /// The logs of runs that have ended, and what is wrong with others.
+    Logs { logs: Vec<StoredLog>, warnings: Vec<String> },
+    /// A part of a log; nothing if the log is not there any more.
+    LogPart { bytes: Bytes },
 }
 
 /// Checksum of a program that is sent.

@@ -14,7 +14,10 @@ use model::{EngineKind, Event, Host, Plan, RemoteHost, Target};
 use record::Decoder;
 use schedule::Order;
 
-use super::protocol::{EVENT, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line};
+use super::protocol::{
+    Bytes, EVENT, MOST_BYTES, PART_BYTES, PROTOCOL, Reply, Request, SILENCE, StoredLog, checksum, line_of,
+    read_line,
+};
 
 /// How long a connection may take: with keys, jump hosts and a machine that sleeps.
 const CONNECTING: Duration = Duration::from_secs(60);
@@ -24,6 +27,8 @@ const EXCHANGES: u64 = 8;
 const COMPARING: Duration = Duration::from_millis(100);
 /// How often whoever waits looks up.
 const CHECK_PERIOD: Duration = Duration::from_millis(20);
+/// How many parts of logs are asked for before the first has come.
+const AHEAD: usize = 8;
 /// What an agent may send at once, and each second: more than any run has.
 const AT_ONCE: u64 = 64 << 20;
 const PER_SECOND: u64 = 1 << 20;
@@ -79,6 +84,8 @@ struct State {
     heard: Instant,
     /// The agent has begun, so that it can be asked whether it is there.
     is_open: bool,
+    /// What it may send as parts of logs that it was asked for.
+    granted: u64,
     sent: BTreeMap<u64, (Instant, i64)>,
     pings: u64,
     pongs: u64,
@@ -189,7 +196,8 @@ fn listen(stdout: ChildStdout, said: &Sender<Heard>, state: &Mutex<State>) {
             Err(error) => break format!("{FOREIGN}: {error}"),
         };
         bytes += line.len() as u64;
-        if bytes > AT_ONCE + PER_SECOND * began.elapsed().as_secs() {
+        let granted = locked(state).granted;
+        if bytes > AT_ONCE + PER_SECOND * began.elapsed().as_secs() + granted {
             break "it sends more than a run can have".to_owned();
         }
         locked(state).heard = Instant::now();
@@ -276,7 +284,8 @@ impl Remote {
         let sending = Duration::from_secs(program.map_or(0, |program| program.len() as u64 / SLOWEST));
         let heard = now + CONNECTING + sending - SILENCE;
         let is_open = program.is_none();
-        let state = State { heard, is_open, sent: BTreeMap::new(), pings: 0, pongs: 0, best: None };
+        let state =
+            State { heard, is_open, granted: 0, sent: BTreeMap::new(), pings: 0, pongs: 0, best: None };
         let state = Arc::new(Mutex::new(state));
         let (requests, to_write) = channel();
         let (said, heard) = channel();
@@ -428,6 +437,52 @@ impl Remote {
             Ok(_) => Err(named(&self.name, FOREIGN)),
             Err(why) => Err(named(&self.name, &why)),
         }
+    }
+
+    /// Lists the logs of a store there; an empty path is the default store. Also returns what is wrong with others.
+    ///
+    /// # Errors
+    /// What is wrong and what to do.
+    pub fn logs(&mut self, store: &str) -> Result<(Vec<StoredLog>, Vec<String>), String> {
+        self.send(&Request::Logs { store: store.to_owned() });
+        match self.reply(Instant::now(), &mut |_| {}, &|| false)? {
+            Reply::Logs { logs, warnings } => Ok((logs, warnings)),
+            _ => Err(FOREIGN.to_owned()),
+        }
+    }
+
+    /// Passes each of these logs to `take`; not one that is not there any more.
+    ///
+    /// # Errors
+    /// What is wrong and what to do, or that of `take`.
+    pub fn send_logs(
+        &mut self,
+        wanted: &[StoredLog],
+        mut take: impl FnMut(&StoredLog, &[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let parts_of = |log: &'_ StoredLog| (0..log.bytes).step_by(PART_BYTES as usize);
+        let parts: Vec<(&StoredLog, u64)> =
+            wanted.iter().flat_map(|log| parts_of(log).map(move |from| (log, from))).collect();
+        let (mut asked, mut whole) = (0, Vec::new());
+        for (number, (log, from)) in parts.iter().enumerate() {
+            for (log, from) in &parts[asked..parts.len().min(number + AHEAD)] {
+                locked(&self.state).granted += MOST_BYTES;
+                self.send(&Request::LogPart { file: log.file.clone(), from: *from });
+                asked += 1;
+            }
+            let Reply::LogPart { bytes: Bytes(part) } = self.reply(Instant::now(), &mut |_| {}, &|| false)?
+            else {
+                return Err(FOREIGN.to_owned());
+            };
+            whole.extend(part);
+            if from + PART_BYTES >= log.bytes {
+                let bytes = std::mem::take(&mut whole);
+                if bytes.len() as u64 == log.bytes {
+                    take(log, &bytes)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Sets what it measures, its number in the run, and whether it works on a target of the run together with others.

@@ -1,6 +1,7 @@
 //! `site`: pages of all runs.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::common::*;
@@ -94,4 +95,44 @@ fn a_site_of_several_stores_has_each_run_once_and_other_content_stays() {
     std::fs::write(own.join("thesis.txt"), "mine").unwrap();
     refused(&[&own.display().to_string()], "it contains `thesis.txt`");
     assert_eq!(files(&own).len(), 1);
+}
+
+#[test]
+fn a_site_of_another_machine_follows_its_store_and_remains_while_it_is_away() {
+    let bench = Bench::new();
+    let (first, second) = (measure(&bench, "disk"), measure(&bench, "disk"));
+    let (site, from) = (bench.path("site").display().to_string(), format!("m:{}", bench.store().display()));
+    let of = |connect: &str, from: &str| {
+        let own = env!("CARGO_BIN_EXE_lodestone");
+        let args = ["site", &site, "--from", from, "--connect", connect, "--remote-program", own];
+        let output = bench.command(&args).env("XDG_CACHE_HOME", bench.path("cache")).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code().unwrap(), said.concat())
+    };
+    let (code, told) = of("env", &from);
+    assert!(code == 0 && told.contains("of 2 runs on 1 machine"), "{told}");
+    let (code, told) = of("env", &from);
+    assert!(code == 0 && told.contains("; 0 made"), "{told}");
+
+    // A run that goes, and a log of several parts; what it ends with is as after a power cut.
+    bench.ok(&["rm", &first]);
+    let long = "20261128T010203Z-abcdefgh.jsonl";
+    let name = files(&bench.store().join("runs")).into_iter().next().unwrap();
+    let log = std::fs::read(bench.store().join("runs").join(name)).unwrap();
+    let mut text = Vec::new();
+    record::decompressed(log.as_slice()).unwrap().read_to_end(&mut text).unwrap();
+    let rest = (0..9_000_000u32).map(|i| b'a' + (i / 1000 % 26) as u8);
+    text.extend(rest);
+    std::fs::write(bench.store().join("runs").join(long), &text).unwrap();
+    let (code, told) = of("env", &from);
+    assert!(code == 0 && told.contains("removed"), "{told}");
+    assert!(!bench.path("site").join(format!("runs/{first}.html")).exists());
+    let copied = files(&bench.path("cache")).into_iter().find(|file| file.ends_with(long)).unwrap();
+    assert!(std::fs::read(bench.path("cache").join(copied)).unwrap() == text);
+
+    let (code, told) = of("false", &from);
+    assert!(code == 1 && told.contains("that were copied earlier are shown"), "{told}");
+    assert!(bench.path("site").join(format!("runs/{second}.html")).exists());
+    let (code, told) = of("env", "m:/nowhere");
+    assert!(code == 2 && told.contains("m: it has no store in /nowhere"), "{told}");
 }
