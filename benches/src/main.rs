@@ -24,6 +24,7 @@ use benches::machines::{MachinesArgs, machines};
 use benches::measured;
 use benches::noise::{NoiseArgs, noise};
 use benches::peers::peers;
+use benches::push::{PushArgs, push};
 use benches::setting::{Setting, Turns};
 use benches::site::{SiteArgs, site};
 use benches::stalls::{StallsArgs, stalls};
@@ -82,6 +83,8 @@ enum Command {
     Clients(Setting),
     /// A site of many runs: how long its pages take, and how large they are
     Site(SiteArgs),
+    /// Many runs in PostgreSQL: pushes a second, and how long questions about all of them take, there and in a store
+    Push(PushArgs),
     /// False alarms and power of the repeat diagnostics, by simulation
     Repeats(RepeatsArgs),
     /// What findings claim of noisy runs whose truth is known, by simulation
@@ -122,6 +125,7 @@ fn main() -> ExitCode {
         Command::Machines(args) => machines(&args),
         Command::Clients(setting) => clients(&setting),
         Command::Site(args) => site(&args),
+        Command::Push(args) => push(&args),
         Command::Repeats(args) => Ok(repeats(&args)),
         Command::Findings(args) => Ok(findings(&args)),
         Command::Kinds(args) => Ok(kinds(&args)),

@@ -22,6 +22,8 @@ pub struct PostgreSql {
     directory: PathBuf,
     /// Its port, if it answers on the network, too: then only encrypted.
     port: Option<u16>,
+    /// It waits for the disk.
+    is_durable: bool,
     running: Option<(u32, JoinHandle<()>)>,
 }
 
@@ -31,7 +33,15 @@ impl PostgreSql {
     /// # Panics
     /// It is here and cannot be started.
     pub fn start() -> Option<Self> {
-        Self::start_with(None)
+        Self::start_with(None, None)
+    }
+
+    /// A server in this directory that survives a power cut, as one for measurements has to.
+    ///
+    /// # Panics
+    /// It is here and cannot be started.
+    pub fn start_durable(place: &Path) -> Option<Self> {
+        Self::start_with(None, Some(place))
     }
 
     /// A server that also answers on `localhost`, encrypted, with a certificate for that name that an authority of its own signed.
@@ -46,18 +56,23 @@ impl PostgreSql {
         // Nobody else is given this port soon: the kernel hands out others first.
         let port =
             || std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr().map(|address| address.port());
-        Self::start_with(Some(port().unwrap()))
+        Self::start_with(Some(port().unwrap()), None)
     }
 
-    fn start_with(port: Option<u16>) -> Option<Self> {
+    fn start_with(port: Option<u16>, durable: Option<&Path>) -> Option<Self> {
         let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let programs = versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists());
         let Some(programs) = programs else {
             skipped("needs PostgreSQL (Debian: postgresql)");
             return None;
         };
-        let number = attempt("mktemp", &["-d", "-t", "lodestone-pg-XXXXXX"]).unwrap();
-        let mut server = Self { programs, directory: PathBuf::from(number), port, running: None };
+        let name = "lodestone-pg-XXXXXX";
+        let directory = match durable {
+            Some(place) => attempt("mktemp", &["-d", &place.join(name).display().to_string()]),
+            None => attempt("mktemp", &["-d", "-t", name]),
+        };
+        let directory = PathBuf::from(directory.unwrap());
+        let mut server = Self { programs, directory, port, is_durable: durable.is_some(), running: None };
         fs::set_permissions(&server.directory, PermissionsExt::from_mode(0o755)).unwrap();
         if let Some((user, group)) = unprivileged() {
             chown(&server.directory, Some(user), Some(group)).unwrap();
@@ -149,8 +164,11 @@ impl PostgreSql {
                 command.arg("-c").arg(format!("{setting}={}", self.directory.join(file).display()));
             }
         }
-        // No test takes the power away.
-        command.args(["-c", "fsync=off", "-c", "max_connections=40"]);
+        command.args(["-c", "max_connections=40"]);
+        if !self.is_durable {
+            // No test takes the power away.
+            command.args(["-c", "fsync=off"]);
+        }
         let log = fs::File::create(self.directory.join("log")).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         let (sender, receiver) = std::sync::mpsc::channel();

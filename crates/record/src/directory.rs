@@ -264,7 +264,7 @@ impl Directory {
 
     /// The bytes of a file that has a line for each run; empty if it does not exist.
     fn small_file(&self, name: &str) -> io::Result<Vec<u8>> {
-        const LONGEST: u64 = 256 << 20;
+        const LONGEST: u64 = 1 << 30;
         let file = match open_regular(&self.held, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other?,
@@ -284,6 +284,12 @@ impl Directory {
     /// Replaces the figures of the runs.
     pub fn replace_figures(&self, bytes: &[u8]) -> io::Result<()> {
         write_whole(&self.held, FIGURES, bytes)
+    }
+
+    /// Adds lines to the figures of the runs, behind one that was cut off.
+    pub fn add_figures(&self, lines: &[u8], is_cut_off: bool) -> io::Result<()> {
+        let end: &[u8] = if is_cut_off { b"\n" } else { b"" };
+        append_to(&self.held, FIGURES)?.write_all(&[end, lines].concat())
     }
 
     /// The runs that were left out; empty if there is no such file.

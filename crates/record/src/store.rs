@@ -16,6 +16,7 @@ use crate::compressed::compress;
 use crate::directory::{self, COMPRESSED, Directory, SUFFIX, StoreError};
 use crate::index::{self, Content};
 use crate::log::{Log, LogError, LogWriter, OnDamage, parse_log_with, read_named_log, read_start};
+use crate::parallel::in_parallel;
 use crate::summary::{RunState, RunSummary};
 use crate::unfinished::Unfinished;
 
@@ -265,9 +266,12 @@ impl Store {
             Err(error) => return Err(refused(error)),
         };
         let known: BTreeMap<&str, &RunSummary> = known.iter().map(|run| (run.file.as_str(), run)).collect();
+        let names = log_names(&logs).map_err(refused)?;
+        let summaries =
+            in_parallel(&names, |name| self.summary(&logs, name, known.get(name.as_str()).copied()));
         let mut runs = Vec::new();
-        for name in log_names(&logs).map_err(refused)? {
-            match self.summary(&logs, &name, known.get(name.as_str()).copied()) {
+        for summary in summaries {
+            match summary {
                 Ok(run) => runs.extend(run),
                 Err(error) => warnings.push(format!("a log is skipped: {error}")),
             }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 use analyse::{
-    ChangePoint, Difference, Estimator, FigureKey, History, Moment, OddMachine, PastFigure, differences,
-    headline, histories, histories_by_hour, measurements, moments, odd_machines,
+    Difference, Estimator, FigureKey, History, Moment, OddMachine, PastFigure, differences, headline,
+    histories, histories_by_hour, measurements, moments, odd_machines,
 };
 use model::{Estimate, Metric, Operation, Run, Step};
 use record::{LeftOut, Listing, Log, RunState, RunSummary, Store};
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Version of [`Kept`], and of how its figures are made.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The metrics that can be followed beside the headline.
 pub(super) const METRICS: [Metric; 5] =
     [Metric::Bandwidth, Metric::Iops, Metric::LatMean, Metric::LatP50, Metric::LatP99];
@@ -32,7 +32,7 @@ pub(super) struct Kept {
     labels: BTreeMap<String, BTreeMap<String, String>>,
     /// The targets by host and name, with the bytes that were written to each.
     written: Vec<(String, String, u64)>,
-    figures: Vec<KeptFigure>,
+    figures: Vec<KeptFigures>,
     /// True if the figures are those of another program.
     #[serde(default)]
     pub is_imported: bool,
@@ -50,20 +50,21 @@ impl Kept {
     }
 }
 
+/// The figures of an operation of a step on a target.
 #[derive(Debug, Serialize, Deserialize)]
-struct KeptFigure {
+struct KeptFigures {
     host: String,
     target: String,
     step: String,
     title: String,
     workload: u64,
     operation: Operation,
-    metric: Metric,
-    is_headline: bool,
-    value: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    interval: Option<(f64, f64)>,
+    headline: Option<Metric>,
+    values: Vec<KeptValue>,
 }
+
+/// A figure with its interval.
+type KeptValue = (Metric, f64, Option<(f64, f64)>);
 
 /// A stored run with what is kept of it.
 pub(super) type PastFigures = (RunSummary, Kept);
@@ -78,27 +79,34 @@ fn workload_digest(step: &Step) -> u64 {
     XxHash3_64::oneshot(of(step).to_string().as_bytes())
 }
 
-fn kept(log: Log) -> Kept {
+pub(super) fn kept(log: Log) -> Kept {
     let run = &log.run;
     let labels = run.started.targets.iter().map(|target| (target.name.clone(), target.labels.clone()));
-    let figure = |m: model::Measurement| {
-        let step = run.started.plan.step(&m.step)?;
-        let is_headline = headline(step, m.operation) == Some(m.metric);
-        let is_kept = is_headline || METRICS.contains(&m.metric) && headline(step, m.operation).is_some();
-        is_kept.then(|| KeptFigure {
-            host: run.started.machine_of(&m.target).to_owned(),
-            title: report::figure_title(step, m.operation),
-            workload: workload_digest(step),
-            operation: m.operation,
-            metric: m.metric,
-            is_headline,
-            value: m.estimate.value,
-            interval: m.estimate.interval,
-            target: m.target,
-            step: m.step,
-        })
-    };
-    let figures = measurements(run, Estimator::Mean).into_iter().filter_map(figure).collect();
+    let mut figures: Vec<KeptFigures> = Vec::new();
+    for m in measurements(run, Estimator::Mean) {
+        let Some(step) = run.started.plan.step(&m.step) else { continue };
+        let headline = headline(step, m.operation);
+        if headline.is_none() || headline != Some(m.metric) && !METRICS.contains(&m.metric) {
+            continue;
+        }
+        let value = (m.metric, m.estimate.value, m.estimate.interval);
+        let is_it = |known: &&mut KeptFigures| {
+            (known.operation, &known.step, &known.target) == (m.operation, &m.step, &m.target)
+        };
+        match figures.iter_mut().rev().find(is_it) {
+            Some(known) => known.values.push(value),
+            None => figures.push(KeptFigures {
+                host: run.started.machine_of(&m.target).to_owned(),
+                title: report::figure_title(step, m.operation),
+                workload: workload_digest(step),
+                operation: m.operation,
+                headline,
+                target: m.target,
+                step: m.step,
+                values: vec![value],
+            }),
+        }
+    }
     Kept { labels: labels.collect(), written: written(run), figures, is_imported: run.is_imported() }
 }
 
@@ -125,7 +133,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn of(args: &'a HistoryArgs) -> Result<Self, Failure> {
+    pub fn of(args: &'a HistoryArgs) -> Result<Self, Failure> {
         let metric = args.metric.as_deref().map(|name| {
             let found = METRICS.into_iter().find(|metric| metric.name() == name);
             let known: Vec<&str> = METRICS.iter().map(|metric| metric.name()).collect();
@@ -144,17 +152,32 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    fn has(&self, run: &Kept, figure: &KeptFigure) -> bool {
+    /// Those of a run's figures that are wanted.
+    fn of_run<'k>(&self, run: &'k Kept) -> impl Iterator<Item = (&'k KeptFigures, &'k KeptValue)> {
+        let figures = run.figures.iter().filter(|figures| self.has(run, figures));
+        figures.flat_map(|figures| {
+            let metric = self.metric.or(figures.headline);
+            figures
+                .values
+                .iter()
+                .filter(move |value| Some(value.0) == metric)
+                .map(move |value| (figures, value))
+        })
+    }
+
+    fn has(&self, run: &Kept, figures: &KeptFigures) -> bool {
         let is_step = |step: &String| {
-            figure.step == *step || figure.step.strip_prefix(step).is_some_and(|rest| rest.starts_with('-'))
+            figures.step == *step || figures.step.strip_prefix(step).is_some_and(|rest| rest.starts_with('-'))
         };
         let has_label = |(key, value): &(&str, &str)| {
-            run.labels.get(&figure.target).and_then(|labels| labels.get(*key)).is_some_and(|own| own == value)
+            run.labels
+                .get(&figures.target)
+                .and_then(|labels| labels.get(*key))
+                .is_some_and(|own| own == value)
         };
         let HistoryArgs { host, target, step, .. } = self.args;
-        self.metric.map_or(figure.is_headline, |metric| figure.metric == metric)
-            && host.as_ref().is_none_or(|host| figure.host == *host)
-            && (target.is_empty() || target.contains(&figure.target))
+        host.as_ref().is_none_or(|host| figures.host == *host)
+            && (target.is_empty() || target.contains(&figures.target))
             && (step.is_empty() || step.iter().any(is_step))
             && self.labels.iter().all(has_label)
     }
@@ -193,62 +216,6 @@ pub(super) fn past_runs(store: &Store) -> Result<(Vec<PastFigures>, Vec<String>)
     Ok((past, warnings))
 }
 
-/// A change of a figure.
-pub(super) struct Change {
-    /// Which figure.
-    pub key: FigureKey,
-    /// What it is called within a sentence.
-    pub title: String,
-    /// The first run after it.
-    pub run: PastRun,
-    /// What changed.
-    pub point: ChangePoint,
-}
-
-/// The changes in a store.
-pub(super) struct Changes {
-    /// The machines of its runs.
-    pub hosts: Vec<String>,
-    /// The changes of their figures, as `history` finds them, the latest first.
-    pub changes: Vec<Change>,
-}
-
-/// Makes an anonymous copy of a run.
-pub(super) type Anonymise<'a> = &'a mut dyn FnMut(&Run) -> Result<Run, Failure>;
-
-/// All changes in a store; with `anonymise` those of anonymous copies of its runs.
-///
-/// # Errors
-/// The store cannot be read.
-pub(super) fn changes(store: &Store, anonymise: Option<Anonymise<'_>>) -> Result<Changes, Failure> {
-    let (mut past, _) = past_runs(store)?;
-    if let Some(anonymise) = anonymise {
-        for (run, figures) in &mut past {
-            let mut log = store.read(run).map_err(Failure::failed)?;
-            log.run = anonymise(&log.run)?;
-            *figures = kept(log);
-        }
-    }
-    let args = HistoryArgs::default();
-    let (titles, figures) = followed(&past, &Wanted::of(&args)?);
-    let mut changes: Vec<Change> = Vec::new();
-    for history in histories(figures) {
-        for point in history.course.changes {
-            let (run, _) = &past[history.figures[point.at].run];
-            changes.push(Change {
-                key: history.key.clone(),
-                title: titles.get(&history.key).cloned().unwrap_or_default(),
-                run: PastRun { id: run.id.clone(), started_unix_ns: run.started_unix_ns },
-                point,
-            });
-        }
-    }
-    changes.sort_by_key(|change| std::cmp::Reverse(change.run.started_unix_ns));
-    let hosts: BTreeSet<String> =
-        past.iter().flat_map(|(_, kept)| kept.written.iter().map(|(host, ..)| host.clone())).collect();
-    Ok(Changes { hosts: hosts.into_iter().collect(), changes })
-}
-
 /// Bytes that the stored runs since then wrote, and the latest of them, to the target of theirs that had most.
 pub(super) fn written_since(
     store: &Store,
@@ -284,7 +251,7 @@ pub(super) fn follow(store: &Store, args: &HistoryArgs) -> Result<Found, Failure
     past.retain(|(run, kept)| {
         args.suite.as_ref().is_none_or(|suite| run.suite == *suite)
             && since.is_none_or(|since| run.started_unix_ns >= since)
-            && kept.figures.iter().any(|figure| wanted.has(kept, figure))
+            && wanted.of_run(kept).next().is_some()
     });
     let (titles, figures) = followed(&past, &wanted);
     let histories = histories(figures);
@@ -353,14 +320,18 @@ pub(super) fn followed(
     let mut figures: Vec<(FigureKey, Vec<PastFigure>)> = Vec::new();
     let mut places: BTreeMap<FigureKey, usize> = BTreeMap::new();
     for (number, (_, kept)) in past.iter().enumerate().rev() {
-        for figure in kept.figures.iter().filter(|figure| wanted.has(kept, figure)) {
-            let KeptFigure { host, target, step, workload, operation, metric, value, interval, .. } = figure;
-            let (host, target, step) = (host.clone(), target.clone(), step.clone());
-            let (workload, operation, metric) = (*workload, *operation, *metric);
-            let key = FigureKey { host, target, step, workload, operation, metric };
+        for (of, (metric, value, interval)) in wanted.of_run(kept) {
+            let key = FigureKey {
+                host: of.host.clone(),
+                target: of.target.clone(),
+                step: of.step.clone(),
+                workload: of.workload,
+                operation: of.operation,
+                metric: *metric,
+            };
             let place = *places.entry(key.clone()).or_insert(figures.len());
             if place == figures.len() {
-                titles.insert(key.clone(), figure.title.clone());
+                titles.insert(key.clone(), of.title.clone());
                 figures.push((key, Vec::new()));
             }
             let figure = Estimate { value: *value, interval: *interval };

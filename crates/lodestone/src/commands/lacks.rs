@@ -26,7 +26,10 @@ struct Missing {
 pub fn version() -> String {
     let words = |words: Vec<String>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
     let engines = words(ENGINES.iter().map(|entry| entry.capabilities.kind.to_string()).collect());
-    let features = words(cfg!(feature = "png").then(|| "png".to_owned()).into_iter().collect());
+    let features = [("png", cfg!(feature = "png")), ("postgres", cfg!(feature = "postgres"))];
+    let features = words(
+        features.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| (*name).to_owned()).collect(),
+    );
     // `scripts/dist` sets it; a program that is built otherwise may contain changes that are in no commit.
     let commit = option_env!("LODESTONE_COMMIT").unwrap_or("not recorded");
     let library = if cfg!(target_env = "musl") { "musl, static" } else { "the system's C library" };

@@ -3,10 +3,13 @@
 mod against;
 pub mod agent;
 mod anonymous;
+#[cfg(feature = "postgres")]
+mod changes;
 pub mod clean;
 pub mod compare;
 mod copies;
 pub mod crosscheck;
+#[cfg(feature = "postgres")]
 mod databases;
 mod dry_run;
 mod engines;
@@ -20,8 +23,11 @@ mod layouts;
 mod machines;
 mod pairs;
 mod problems;
+#[cfg(feature = "postgres")]
 pub mod pull;
+#[cfg(feature = "postgres")]
 pub mod push;
+#[cfg(feature = "postgres")]
 mod pushed_rows;
 pub mod remove;
 pub mod report;
@@ -38,6 +44,11 @@ mod unsafe_directories;
 mod verdict;
 mod via;
 mod watch;
+#[cfg(not(feature = "postgres"))]
+pub mod without_postgres;
+
+#[cfg(not(feature = "postgres"))]
+pub use self::{without_postgres as pull, without_postgres as push};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

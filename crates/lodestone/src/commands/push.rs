@@ -9,8 +9,8 @@ use model::Run;
 use model::units::counted;
 use record::{Listing, Queued, RunState, RunSummary, Store, decompressed, log_of, parse_log};
 
+use super::changes::changes;
 use super::databases::{destination, failure};
-use super::history::changes;
 use super::pushed_rows::{Origin, change_row, run_row};
 use super::store;
 use crate::cli::{Cli, PushArgs, RunPushArgs};

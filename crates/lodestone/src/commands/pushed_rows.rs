@@ -11,7 +11,7 @@ use database::{
 use model::{Better, Metric, Run};
 use record::RunState;
 
-use super::history::Change;
+use super::changes::Change;
 use super::{units, view};
 use crate::cli::Cli;
 

@@ -1,17 +1,13 @@
 //! `site`: pages of all runs of some stores, of their machines and of what changed, for any web server.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use analyse::{Difference, Estimator, History, Moment, analyse, histories, moments, odd_machines};
 use model::Metric;
 use model::units::counted;
-use record::{OnDamage, PageDirectory, RunSummary, Store};
+use record::{OnDamage, PageDirectory, RunSummary, Store, try_in_parallel};
 use report::{AnalysedRun, Followed, PastRun, RunView, SITE_PARTS, Site, SitePage, SiteRun};
 use twox_hash::XxHash3_64;
 
@@ -52,14 +48,14 @@ pub fn site(cli: &Cli, args: &SiteArgs) -> Result<ExitCode, Failure> {
     };
     let site = Site::new(&args.title, &found, &made.others, &made.facts);
     let pages = site.pages();
-    let runs = 0..made.facts.len();
+    let runs: Vec<usize> = (0..made.facts.len()).collect();
     let names =
-        pages.iter().map(|page| site.path(page)).chain(runs.clone().map(|number| site.run_path(number)));
+        pages.iter().map(|page| site.path(page)).chain(runs.iter().map(|number| site.run_path(*number)));
     directory.announce(names).map_err(Failure::failed)?;
     let writer =
         Writer { cli, args, stores: &stores, made: &made, site: &site, view: &view, directory: &directory };
-    in_parallel(pages.len(), |number| writer.page(&pages[number]))?;
-    in_parallel(runs.len(), |number| writer.run(number))?;
+    try_in_parallel(&pages, |page| writer.page(page))?;
+    try_in_parallel(&runs, |number| writer.run(*number))?;
     let written = directory.written();
     let gone = directory.finish().map_err(Failure::failed)?;
     let gone = if gone > 0 { format!(", {} removed", counted(gone, "page")) } else { String::new() };
@@ -219,32 +215,4 @@ impl Writer<'_> {
         let page = self.site.run(number, &AnalysedRun::new(&run, &analysis, &view));
         self.directory.write(&name, &digest, page.as_bytes()).map_err(Failure::failed)
     }
-}
-
-/// Does `work` with each number below `n`, on all processors; the first failure ends it.
-///
-/// # Errors
-/// Those of `work`.
-fn in_parallel(n: usize, work: impl Fn(usize) -> Result<(), Failure> + Sync) -> Result<(), Failure> {
-    let next = AtomicUsize::new(0);
-    let failure: Mutex<Option<Failure>> = Mutex::new(None);
-    let failed = || failure.lock().unwrap_or_else(PoisonError::into_inner);
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    thread::scope(|scope| {
-        for _ in 0..threads.min(n) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= n || failed().is_some() {
-                        return;
-                    }
-                    if let Err(error) = work(number) {
-                        failed().get_or_insert(error);
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    failed().take().map_or(Ok(()), Err)
 }
