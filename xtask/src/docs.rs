@@ -15,12 +15,12 @@ pub fn generated() -> Vec<(String, String)> {
         ("docs/reference/exit-codes.md".to_owned(), exit_codes()),
         ("docs/reference/database.md".to_owned(), database_schema()),
         ("docs/fio-jobs.md".to_owned(), fio_jobs()),
-        ("docs/schema/run.v1.schema.json".to_owned(), report::json::run_schema()),
-        ("docs/schema/comparison.v1.schema.json".to_owned(), report::json::comparison_schema()),
-        ("docs/schema/telemetry.v1.schema.json".to_owned(), report::telemetry_schema()),
-        ("docs/schema/history.v1.schema.json".to_owned(), report::history_schema()),
-        ("docs/schema/targets.v1.schema.json".to_owned(), report::targets_schema()),
-        ("docs/schema/crosscheck.v1.schema.json".to_owned(), report::crosscheck_schema()),
+        ("docs/schema/run.v1.schema.json".to_owned(), report::schemas::run()),
+        ("docs/schema/comparison.v1.schema.json".to_owned(), report::schemas::comparison()),
+        ("docs/schema/telemetry.v1.schema.json".to_owned(), report::schemas::telemetry()),
+        ("docs/schema/history.v1.schema.json".to_owned(), report::schemas::history()),
+        ("docs/schema/targets.v1.schema.json".to_owned(), report::schemas::targets()),
+        ("docs/schema/crosscheck.v1.schema.json".to_owned(), report::schemas::crosscheck()),
     ];
     files.push((page::SMALL.to_owned(), certainty().to_owned()));
     files.extend(crate::imports::pages());

@@ -1,13 +1,13 @@
 //! What is behind a volume, with the evidence.
 
 use analyse::{Backing, Clue};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Document, Section};
 
 /// What is behind a volume, for programs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The path that was asked about.
     pub path: String,
@@ -22,7 +22,8 @@ pub struct Explanation {
 }
 
 /// A piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationClue {
     /// Where it is from.
     pub from: String,

@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 
 use analyse::{Agreement, Analysis, CheckedPair, pi_scores};
 use model::{Metric, Operation, Run, TOOLS_TARGET};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::run::circumstances;
 use crate::document::{Align, Cell, Column, Document, Provenance, Section, Table, Tone};
-use crate::export::json::pretty;
 use crate::figures::{
     Units, display_iops, display_ns, display_percent, display_rate, display_ratio, display_ratios,
 };
@@ -21,8 +19,9 @@ use crate::words::command;
 pub const CROSSCHECK_SCHEMA: &str = "lodestone.crosscheck.v1";
 
 /// Figures of tools and of Lodestone, side by side.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "A crosscheck of Lodestone with other programs")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "A crosscheck of Lodestone with other programs"))]
 pub struct CrosscheckExport {
     /// Name and version of this format: `lodestone.crosscheck.v1`.
     pub schema: &'static str,
@@ -39,7 +38,8 @@ pub struct CrosscheckExport {
 }
 
 /// One figure.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairFacts {
     /// The tool.
     pub tool: String,
@@ -101,11 +101,6 @@ pub fn crosscheck_export(run: &Run, pairs: &[CheckedPair<'_>]) -> CrosscheckExpo
         pi_score_of_tools: scores.map(|[tools, _]| tools),
         pi_score_of_lodestone: scores.map(|[_, own]| own),
     }
-}
-
-/// The JSON Schema of [`CrosscheckExport`], as pretty JSON.
-pub fn crosscheck_schema() -> String {
-    pretty(&schemars::schema_for!(CrosscheckExport))
 }
 
 /// The crosscheck as a document: a section for each tool.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use model::{Inventory, Layer, LayerKind, fact};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Align, Cell, Column, Document, Section, Table, Tone};
@@ -32,14 +31,15 @@ pub enum Condition {
 }
 
 /// The health of a disk, an array or a pool.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Health {
     /// Its name, such as `sda`.
     pub name: String,
     /// Its kind, maker's name and size.
     pub what: String,
     /// `failing`, `attention`, `unknown` or `good`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub condition: Condition,
     /// What to worry about, the most urgent first.
     pub worries: Vec<String>,

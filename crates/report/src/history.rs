@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use analyse::{ChangePoint, Difference, FigureKey, History, Moment, OddMachine, RUNS_OF_A_CHANGE};
 use model::units::counted;
 use model::{Better, Estimate, Metric, PortableMath};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::circumstances::difference_words;
@@ -22,7 +21,8 @@ const FEWEST: usize = 2 * RUNS_OF_A_CHANGE;
 const TOLD: usize = 3;
 
 /// A run of a history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PastRun {
     /// Its id.
     pub id: String,
@@ -390,7 +390,8 @@ pub fn history_document(followed: &Followed<'_>) -> Document {
 pub const HISTORY_SCHEMA: &str = "lodestone.history.v1";
 
 /// Histories of figures.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryExport {
     /// Name and version of this format: `lodestone.history.v1`.
     pub schema: &'static str,
@@ -407,7 +408,8 @@ pub struct HistoryExport {
 }
 
 /// A figure in which a machine does not fit to the others that have it.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OddFacts {
     /// Name of the machine.
     pub host: String,
@@ -430,7 +432,8 @@ pub struct OddFacts {
 }
 
 /// A moment at which figures changed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MomentFacts {
     /// Name of the machine.
     pub host: String,
@@ -443,7 +446,8 @@ pub struct MomentFacts {
 }
 
 /// Something of the machine or the storage that changed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedFacts {
     /// The target; `null` if it is about the machine.
     pub target: Option<String>,
@@ -458,7 +462,8 @@ pub struct ChangedFacts {
 }
 
 /// A figure from run to run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryFacts {
     /// Name of the machine.
     pub host: String,
@@ -489,7 +494,8 @@ pub struct HistoryFacts {
 }
 
 /// The figure of a run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PointFacts {
     /// Id of the run.
     pub run: String,
@@ -504,7 +510,8 @@ pub struct PointFacts {
 }
 
 /// A change of a figure.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeFacts {
     /// Id of the first run after it.
     pub run: String,
@@ -518,11 +525,6 @@ pub struct ChangeFacts {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-}
-
-/// The JSON Schema of [`HistoryExport`], as pretty JSON.
-pub fn history_schema() -> String {
-    crate::json::pretty(&schemars::schema_for!(HistoryExport))
 }
 
 /// The histories for programs.

@@ -19,6 +19,8 @@ mod history;
 mod layer_words;
 mod page;
 mod pivot;
+#[cfg(feature = "schema")]
+pub mod schemas;
 mod scores;
 mod site;
 mod targets;
@@ -29,9 +31,7 @@ mod words;
 
 pub use answer::requirements::why as requirement_words;
 pub use backing::{Explanation, explanation_document};
-pub use crosscheck::{
-    CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export, crosscheck_schema,
-};
+pub use crosscheck::{CROSSCHECK_SCHEMA, CrosscheckExport, crosscheck_document, crosscheck_export};
 pub use document::by_hour::{Cycle, by_hour_sections, cycle_document, hour_and_day};
 pub use document::compared::comparison_document;
 pub use document::markdown::markdown;
@@ -50,17 +50,12 @@ pub use export::score_table::{ScoreLayout, score_csv, score_table};
 pub use export::series::{influx, prometheus};
 pub use figures::{Units, display_bytes, display_iops, display_ns, display_rate, units_as_published};
 pub use health::{Condition, Health, health_document};
-pub use history::{
-    Followed, HISTORY_SCHEMA, HistoryExport, PastRun, history_document, history_export, history_schema,
-};
+pub use history::{Followed, HISTORY_SCHEMA, HistoryExport, PastRun, history_document, history_export};
 pub use page::{gallery_page, page_charts, run_page, runs_page};
 pub use site::{SITE_PARTS, Site, SitePage, SiteRun};
-pub use targets::{
-    CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_schema, targets_text,
-};
+pub use targets::{CandidateFacts, TARGETS_SCHEMA, TargetsExport, targets_export, targets_text};
 pub use telemetry::{
     TELEMETRY_SCHEMA, TelemetryExport, TelemetryFacts, telemetry_csv, telemetry_document, telemetry_export,
-    telemetry_schema,
 };
 pub use terminal::{TerminalText, escape_bytes, escape_line, escape_text};
 pub use view::{AnalysedRun, ComparedRuns, RunView, when};

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use anstyle::{AnsiColor, Style};
 use model::{Candidate, Host, Inventory, Layer, fact};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backing::Explanation;
 use crate::document::Tone;
 use crate::document::grid::{width, wrapped};
 use crate::document::text::{TextStyle, tone};
-use crate::export::json::{HostFacts, LayerFacts, host_facts, layer_facts, pretty, word};
+use crate::export::json::{HostFacts, LayerFacts, host_facts, layer_facts, word};
 use crate::figures::{Units, display_bytes, display_hz};
 use crate::health::{Health, health};
 use crate::layer_words::{Phrase, describe};
@@ -241,8 +240,9 @@ fn broken(line: Vec<Phrase>, available: usize) -> Vec<Vec<Phrase>> {
 }
 
 /// The storage of a machine.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "The storage that Lodestone finds")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "The storage that Lodestone finds"))]
 pub struct TargetsExport {
     /// Name and version of this format: `lodestone.targets.v1`.
     pub schema: &'static str,
@@ -261,7 +261,8 @@ pub struct TargetsExport {
 }
 
 /// Storage that can be measured.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CandidateFacts {
     /// The argument for `lodestone run`.
     pub path: String,
@@ -299,9 +300,4 @@ pub fn targets_export(inventory: &Inventory, explanations: Vec<Explanation>, uni
         left_out: inventory.left_out,
         unseen: inventory.unseen.clone(),
     }
-}
-
-/// The JSON Schema of [`TargetsExport`], as pretty JSON.
-pub fn targets_schema() -> String {
-    pretty(&schemars::schema_for!(TargetsExport))
 }

@@ -2,7 +2,6 @@
 
 use analyse::{StepTelemetry, TelemetryFigure};
 use model::{ProbeLabels, Run, series_words};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Align, Cell, Column, Document, Section, Table};
@@ -17,8 +16,9 @@ use crate::view::{RunView, when};
 pub const TELEMETRY_SCHEMA: &str = "lodestone.telemetry.v1";
 
 /// Telemetry of a run.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "Telemetry of a run of Lodestone")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "Telemetry of a run of Lodestone"))]
 pub struct TelemetryExport {
     /// Name and version of this format: `lodestone.telemetry.v1`.
     pub schema: &'static str,
@@ -29,7 +29,8 @@ pub struct TelemetryExport {
 }
 
 /// One series over the repeats of a step.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TelemetryFacts {
     /// The step's id.
     pub step: String,
@@ -72,11 +73,6 @@ pub fn telemetry_export(run: &Run, telemetry: &[StepTelemetry]) -> TelemetryExpo
         run: run_facts(run),
         figures: telemetry.iter().flat_map(|step| step.figures.iter().map(|f| facts(step, f))).collect(),
     }
-}
-
-/// The JSON Schema of [`TelemetryExport`], as pretty JSON.
-pub fn telemetry_schema() -> String {
-    crate::export::json::pretty(&schemars::schema_for!(TelemetryExport))
 }
 
 /// One row per step, target and series, with a heading line.

@@ -28,15 +28,27 @@ pub fn man() -> Result<ExitCode, Failure> {
 /// A JSON Schema.
 ///
 /// # Errors
+/// The program has none.
+#[cfg(not(feature = "schema"))]
+pub fn schema(_: SchemaOf) -> Result<ExitCode, Failure> {
+    Err(Failure::usage(
+        "this lodestone was built without the schemas; docs/schema in the source has them, or build it with the feature `schema`",
+    ))
+}
+
+/// A JSON Schema.
+///
+/// # Errors
 /// The output cannot be written.
+#[cfg(feature = "schema")]
 pub fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
     print(&match of {
-        SchemaOf::Run => report::json::run_schema(),
-        SchemaOf::Comparison => report::json::comparison_schema(),
-        SchemaOf::Telemetry => report::telemetry_schema(),
-        SchemaOf::History => report::history_schema(),
-        SchemaOf::Targets => report::targets_schema(),
-        SchemaOf::Crosscheck => report::crosscheck_schema(),
+        SchemaOf::Run => report::schemas::run(),
+        SchemaOf::Comparison => report::schemas::comparison(),
+        SchemaOf::Telemetry => report::schemas::telemetry(),
+        SchemaOf::History => report::schemas::history(),
+        SchemaOf::Targets => report::schemas::targets(),
+        SchemaOf::Crosscheck => report::schemas::crosscheck(),
     })
 }
 

@@ -26,7 +26,11 @@ struct Missing {
 pub fn version() -> String {
     let words = |words: Vec<String>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
     let engines = words(ENGINES.iter().map(|entry| entry.capabilities.kind.to_string()).collect());
-    let features = [("png", cfg!(feature = "png")), ("postgres", cfg!(feature = "postgres"))];
+    let features = [
+        ("png", cfg!(feature = "png")),
+        ("postgres", cfg!(feature = "postgres")),
+        ("schema", cfg!(feature = "schema")),
+    ];
     let features = words(
         features.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| (*name).to_owned()).collect(),
     );

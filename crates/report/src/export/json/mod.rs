@@ -12,16 +12,6 @@ pub use convert::{comparison_export, run_export, run_facts};
 pub(crate) use convert::{host_facts, layer_facts, requirement_facts, word};
 pub use schema::*;
 
-/// The JSON Schema of [`RunExport`], as pretty JSON.
-pub fn run_schema() -> String {
-    pretty(&schemars::schema_for!(RunExport))
-}
-
-/// The JSON Schema of [`ComparisonExport`], as pretty JSON.
-pub fn comparison_schema() -> String {
-    pretty(&schemars::schema_for!(ComparisonExport))
-}
-
 /// Any export as pretty JSON with a final line feed. Control and invisible characters are escaped, such as `\u202e`.
 pub fn pretty(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();

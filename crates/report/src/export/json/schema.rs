@@ -1,14 +1,14 @@
 //! The types of the export format, which its JSON Schema is made from.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "lodestone.run.v1";
 
 /// A run with everything that can be said about it.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "A run of Lodestone")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "A run of Lodestone"))]
 pub struct RunExport {
     /// Name and version of this format: `lodestone.run.v1`.
     pub schema: &'static str,
@@ -46,7 +46,8 @@ pub struct RunExport {
 }
 
 /// The run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunFacts {
     /// Its id.
     pub id: String,
@@ -73,7 +74,8 @@ pub struct RunFacts {
 }
 
 /// The machine.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostFacts {
     /// Digest of the machine's id.
     pub id: String,
@@ -98,7 +100,8 @@ pub struct HostFacts {
 }
 
 /// A target.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetFacts {
     /// Its name in this run.
     pub name: String,
@@ -121,7 +124,8 @@ pub struct TargetFacts {
 }
 
 /// Another machine that was measured.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoteHostFacts {
     /// As the user named it.
     pub name: String,
@@ -134,7 +138,8 @@ pub struct RemoteHostFacts {
 }
 
 /// One layer of a stack.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LayerFacts {
     /// `filesystem`, `crypt`, `raid`, `lvm`, `partition`, `loop`, `disk` or `network`.
     pub kind: String,
@@ -147,7 +152,8 @@ pub struct LayerFacts {
 }
 
 /// A step.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepFacts {
     /// Its id.
     pub id: String,
@@ -158,7 +164,8 @@ pub struct StepFacts {
 }
 
 /// A repeat.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepeatFacts {
     /// The step's id.
     pub step: String,
@@ -185,7 +192,8 @@ pub struct RepeatFacts {
 }
 
 /// The places of one kind of operation in a repeat.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OffsetLogFacts {
     /// The operation.
     pub operation: String,
@@ -197,7 +205,8 @@ pub struct OffsetLogFacts {
 }
 
 /// A result of another program.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImportedFacts {
     /// The program.
     pub tool: String,
@@ -218,7 +227,8 @@ pub struct ImportedFacts {
 }
 
 /// A figure of another program.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureFacts {
     /// The operation.
     pub operation: String,
@@ -241,7 +251,8 @@ pub struct FigureFacts {
 }
 
 /// A measurement.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasurementFacts {
     /// The target's name.
     pub target: String,
@@ -273,7 +284,8 @@ pub struct MeasurementFacts {
 }
 
 /// The highest load that a target carries.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeadroomFacts {
     /// What the load is counted in.
     pub unit: String,
@@ -290,7 +302,8 @@ pub struct HeadroomFacts {
 }
 
 /// A load that was tried.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TriedFacts {
     /// The load.
     pub load: f64,
@@ -301,7 +314,8 @@ pub struct TriedFacts {
 }
 
 /// A requirement on a target, with its verdict.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequirementFacts {
     /// The suite that requires it.
     pub profile: String,
@@ -342,7 +356,8 @@ pub struct RequirementFacts {
 }
 
 /// A comparison.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonFacts {
     /// The step's id.
     pub step: String,
@@ -375,7 +390,8 @@ pub struct ComparisonFacts {
 }
 
 /// A ratio of long-run rates, taken apart.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StallFacts {
     /// Target ÷ baseline between stalls.
     pub between: f64,
@@ -400,7 +416,8 @@ pub struct StallFacts {
 }
 
 /// Rare stalls that could have gone unseen.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnseenFacts {
     /// Seconds measured on the target of which less was.
     pub seconds: f64,
@@ -411,7 +428,8 @@ pub struct UnseenFacts {
 }
 
 /// One figure for a target over all steps.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SummaryFacts {
     /// The target.
     pub target: String,
@@ -428,7 +446,8 @@ pub struct SummaryFacts {
 }
 
 /// Groups of machines, whose machines are the sample.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupsFacts {
     /// The number of machines of each.
     pub machines: std::collections::BTreeMap<String, usize>,
@@ -437,7 +456,8 @@ pub struct GroupsFacts {
 }
 
 /// Machines that work together on one storage.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientsFacts {
     /// What each contributed to each figure of each target, over all repeats.
     pub shares: Vec<SharesFacts>,
@@ -448,7 +468,8 @@ pub struct ClientsFacts {
 }
 
 /// What the clients of a target contributed to a figure.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharesFacts {
     /// Step's id.
     pub step: String,
@@ -463,7 +484,8 @@ pub struct SharesFacts {
 }
 
 /// What one client contributed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientShareFacts {
     /// Its machine, one of the run's `hosts`.
     pub host: String,
@@ -478,7 +500,8 @@ pub struct ClientShareFacts {
 }
 
 /// How far apart the clients of a target were, in seconds.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartsFacts {
     /// Target.
     pub target: String,
@@ -495,7 +518,8 @@ pub struct StartsFacts {
 }
 
 /// A throughput over the numbers of clients.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CurveFacts {
     /// Step's id.
     pub step: String,
@@ -510,7 +534,8 @@ pub struct CurveFacts {
 }
 
 /// What a part of the storage changes.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostFacts {
     /// The part, such as `LUKS` or `btrfs instead of ext4`.
     pub of: String,
@@ -525,7 +550,8 @@ pub struct CostFacts {
 }
 
 /// A finding.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingFacts {
     /// The rule that speaks.
     pub rule: String,
@@ -544,7 +570,8 @@ pub struct FindingFacts {
 }
 
 /// Whom a finding is about.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubjectFacts {
     /// The target's name; `null` if it is about all.
     pub target: Option<String>,
@@ -553,7 +580,8 @@ pub struct SubjectFacts {
 }
 
 /// A figure that carries a finding.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvidenceFacts {
     /// What it is.
     pub what: String,
@@ -572,7 +600,8 @@ pub struct EvidenceFacts {
 }
 
 /// Something that the program noticed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoteFacts {
     /// Seconds from the start of the run.
     pub seconds: f64,
@@ -587,8 +616,9 @@ pub struct NoteFacts {
 }
 
 /// Several runs compared.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "Runs of Lodestone compared")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "Runs of Lodestone compared"))]
 pub struct ComparisonExport {
     /// Name and version of this format: `lodestone.comparison.v1`.
     pub schema: &'static str,
@@ -607,7 +637,8 @@ pub struct ComparisonExport {
 }
 
 /// One thing that was different in a run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CircumstanceFacts {
     /// The run that is set against the first.
     pub run: String,
@@ -624,7 +655,8 @@ pub struct CircumstanceFacts {
 }
 
 /// The hours of the day in one step on one target.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ByHourFacts {
     /// The target's name.
     pub target: String,
@@ -647,7 +679,8 @@ pub struct ByHourFacts {
 }
 
 /// One hour of the day.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HourFacts {
     /// The local hour, 0 to 23.
     pub hour: u8,
