@@ -1,7 +1,7 @@
 //! Whole logs as bytes: out of a store, into one, and of a run that no store has.
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -45,16 +45,28 @@ impl Store {
     /// # Errors
     /// [`LogError::Unreadable`], also if the log is longer.
     pub fn log_bytes(&self, run: &RunSummary, most: u64) -> Result<Vec<u8>, LogError> {
-        let unreadable = |source| LogError::Unreadable { path: self.logs().join(&run.file), source };
-        let directory = self.existing().ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
-        let file =
-            directory.runs().and_then(|logs| below::open_regular(&logs, &run.file)).map_err(unreadable)?;
-        let mut bytes = Vec::new();
-        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+        let bytes = self.log_part(&run.file, 0, most.saturating_add(1))?;
         if bytes.len() as u64 > most {
-            return Err(unreadable(io::Error::other(format!("it is longer than {most} bytes"))));
+            let source = io::Error::other(format!("it is longer than {most} bytes"));
+            return Err(LogError::Unreadable { path: self.logs().join(&run.file), source });
         }
         Ok(bytes)
+    }
+
+    /// At most `most` bytes of the log with this name, from this byte on.
+    ///
+    /// # Errors
+    /// [`LogError::Unreadable`].
+    pub fn log_part(&self, name: &str, from: u64, most: u64) -> Result<Vec<u8>, LogError> {
+        let directory = self.existing().ok_or_else(|| io::ErrorKind::NotFound.into());
+        let read = directory.and_then(|directory| {
+            let mut file = below::open_regular(&directory.runs()?, name)?;
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        read.map_err(|source| LogError::Unreadable { path: self.logs().join(name), source })
     }
 
     /// Takes a whole log into the store and returns its run. The log is complete before it has a name.
@@ -155,6 +167,7 @@ mod tests {
             let listed = store.runs().unwrap();
             assert_eq!(store.log_bytes(&listed[0], 1 << 30).unwrap(), bytes);
             assert!(store.log_bytes(&listed[0], 10).is_err());
+            assert_eq!(store.log_part(&listed[0].file, 7, 5).unwrap(), bytes[7..12]);
             assert!(matches!(store.add_log(&bytes, "here"), Err(CopyError::Store(_))), "it is there");
             count += 1;
         }

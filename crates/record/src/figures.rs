@@ -54,7 +54,8 @@ impl Store {
         });
         // A file of somebody else in its place stays.
         if let (Some(directory), Some(is_cut_off)) = (directory, is_cut_off) {
-            // Rows of what has changed or gone are not kept. A run in progress will have another log.
+            // Rows of what has gone are not kept; of a log that has changed, the last row counts. A run in progress will have
+            // another log.
             let lasts = |(run, _): &(&&RunSummary, &Result<Row<T>, LogError>)| run.state != RunState::Running;
             let fresh: Vec<&Row<T>> =
                 new.iter().zip(&made).filter(lasts).filter_map(|(_, row)| row.as_ref().ok()).collect();

@@ -1,6 +1,7 @@
 //! `lodestone agent`: does on this machine what a run on another one orders, through its standard input and output.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::{Hold, Roots, consent, identify, presence};
 use model::{Event, RunStarted, Severity, Target};
-use record::{Encoder, Listing, RunState, RunSummary, Store};
+use record::{Encoder, Listing, RunState, Store};
 use report::Units;
 use schedule::{Executor, Lost};
 
@@ -22,7 +23,7 @@ use super::{default_store, unsafe_directories};
 use crate::executor::{Local, PendingReports, RigError, TargetState, Watching};
 use crate::failure::Failure;
 use crate::fleet::protocol::{
-    Begin, Bytes, PART_BYTES, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line,
+    Begin, Bytes, PART_BYTES, PART_LOGS, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line,
 };
 use crate::interrupt;
 use crate::progress::Progress;
@@ -264,13 +265,22 @@ fn serve(line: &Line) -> Result<(), Failure> {
                 inspected = Some(found);
             }
             Request::Logs { store } => {
-                let (store, listing) = stored(&store)?;
-                let logs = listing.runs.iter().map(Into::into).collect();
-                line.reply(&Reply::Logs { logs, warnings: listing.warnings });
-                opened = Some((store, listing.runs));
+                let (store, Listing { runs, mut warnings }) = stored(&store)?;
+                let mut parts = runs.chunks(PART_LOGS).peekable();
+                loop {
+                    let logs = parts.next().unwrap_or_default().iter().map(Into::into).collect();
+                    let is_last = parts.peek().is_none();
+                    let warnings = if is_last { std::mem::take(&mut warnings) } else { Vec::new() };
+                    line.reply(&Reply::Logs { logs, warnings, is_last });
+                    if is_last {
+                        break;
+                    }
+                }
+                opened = Some((store, runs.into_iter().map(|run| run.file).collect::<BTreeSet<_>>()));
             }
             Request::LogPart { file, from } => {
-                let bytes = opened.as_ref().and_then(|(store, runs)| part_of(store, runs, &file, from));
+                let listed = opened.as_ref().filter(|(_, files)| files.contains(&file));
+                let bytes = listed.and_then(|(store, _)| store.log_part(&file, from, PART_BYTES).ok());
                 line.reply(&Reply::LogPart { bytes: Bytes(bytes.unwrap_or_default()) });
             }
             Request::Begin(begin) => {
@@ -287,10 +297,10 @@ fn serve(line: &Line) -> Result<(), Failure> {
 /// A store and its runs that have ended; an empty path is the default store.
 fn stored(path: &str) -> Result<(Store, Listing), Failure> {
     let named = if path.is_empty() { default_store() } else { Some(PathBuf::from(path)) };
-    let path = named.ok_or_else(|| Failure::usage("name the directory of its store after the colon"))?;
+    let path = named.ok_or_else(|| Failure::usage("give the path of its store after the colon"))?;
     if !path.is_dir() {
         return Err(Failure::usage(format!(
-            "it has no store in {}; name the directory of one after the colon",
+            "there is no store at {}; give the path of one after the colon",
             path.display()
         )));
     }
@@ -298,14 +308,6 @@ fn stored(path: &str) -> Result<(Store, Listing), Failure> {
     let mut listing = store.list().map_err(Failure::failed)?;
     listing.runs.retain(|run| run.state != RunState::Running);
     Ok((store, listing))
-}
-
-/// A part of a log; `None` if it is not there any more.
-fn part_of(store: &Store, runs: &[RunSummary], file: &str, from: u64) -> Option<Vec<u8>> {
-    let run = runs.iter().find(|run| run.file == file)?;
-    let bytes = store.log_bytes(run, run.file_bytes).ok()?;
-    let part = bytes.get(from as usize..)?;
-    Some(part[..part.len().min(PART_BYTES as usize)].to_vec())
 }
 
 /// What is to be measured.

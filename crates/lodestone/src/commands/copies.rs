@@ -11,10 +11,13 @@ use super::machines::Reach;
 use super::user_directory;
 use crate::cli::ReachArgs;
 use crate::failure::Failure;
-use crate::fleet::address::{Connections, RemoteTarget};
+use crate::fleet::address::{Connections, RemotePath};
 use crate::fleet::protocol::StoredLog;
 use crate::fleet::remote::Remote;
 use crate::output;
+
+/// The most bytes of a log that is copied, which is in memory meanwhile.
+const MOST_LOG_BYTES: u64 = 512 << 20;
 
 /// The copy of another machine's store.
 pub(super) struct Copy {
@@ -28,16 +31,13 @@ pub(super) struct Copy {
 ///
 /// # Errors
 /// A copy cannot be kept, or the arguments about machines are wrong.
-pub(super) fn copies(stores: &[RemoteTarget], args: &ReachArgs) -> Result<Vec<Copy>, Failure> {
+pub(super) fn copies(stores: &[RemotePath], args: &ReachArgs) -> Result<Vec<Copy>, Failure> {
     let roots = Roots::default();
     let reach = Reach::new(&roots, args)?;
     let connections = Connections::new(&args.connect);
-    if let Some(name) =
-        connections.named().find(|name| !stores.iter().any(|store| store.machine.words() == *name))
-    {
-        return Err(Failure::usage(format!("--connect {name}=…: no --from names a machine `{name}`")));
-    }
-    let one = |of: &RemoteTarget| {
+    let machines = stores.iter().map(|store| &store.machine);
+    connections.check(machines, "no --from names a machine").map_err(Failure::usage)?;
+    let one = |of: &RemotePath| {
         let store = kept(of)?;
         let name = of.machine.words();
         let connection = connections.to(&of.machine, None);
@@ -47,9 +47,9 @@ pub(super) fn copies(stores: &[RemoteTarget], args: &ReachArgs) -> Result<Vec<Co
         if let Err(why) = &updated {
             let runs = store.runs().map_err(Failure::failed)?;
             let known = match runs.len() {
-                0 => "no runs of it are shown".to_owned(),
-                1 => "its run that was copied earlier is shown".to_owned(),
-                n => format!("its {n} runs that were copied earlier are shown"),
+                0 => "none of its runs are shown".to_owned(),
+                1 => "showing the run copied earlier".to_owned(),
+                n => format!("showing the {n} runs copied earlier"),
             };
             output::say(&format!("lodestone: {why}; {known}"));
         }
@@ -65,7 +65,7 @@ pub(super) fn copies(stores: &[RemoteTarget], args: &ReachArgs) -> Result<Vec<Co
 }
 
 /// The copy of a store as it is.
-fn kept(of: &RemoteTarget) -> Result<Store, Failure> {
+fn kept(of: &RemotePath) -> Result<Store, Failure> {
     let cache = user_directory("XDG_CACHE_HOME", ".cache").ok_or_else(|| {
         Failure::usage("cannot keep copies of other machines' runs: neither XDG_CACHE_HOME nor HOME is set")
     })?;
@@ -85,7 +85,16 @@ fn update(copy: &Store, path: &str, mut remote: Remote) -> Result<(), String> {
     }
     let here = copy.runs().map_err(|error| error.to_string())?;
     let known: BTreeSet<StoredLog> = here.iter().map(Into::into).collect();
-    let new: Vec<StoredLog> = there.iter().filter(|log| !known.contains(log)).cloned().collect();
+    let new = there.iter().filter(|log| !known.contains(log)).cloned();
+    let (new, long): (Vec<StoredLog>, Vec<_>) = new.partition(|log| log.bytes <= MOST_LOG_BYTES);
+    for log in long {
+        output::say(&format!(
+            "lodestone: {}: the log {} is not copied: it is longer than {} MiB",
+            remote.name,
+            log.file.escape_debug(),
+            MOST_LOG_BYTES >> 20
+        ));
+    }
     remote.send_logs(&new, |log, bytes| {
         copy.copy_log(&log.file, log.modified_ns, bytes).map_err(|error| error.to_string())
     })?;

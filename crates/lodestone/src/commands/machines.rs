@@ -14,7 +14,7 @@ use record::input;
 use super::engines::Engines;
 use crate::cli::{ReachArgs, RunArgs};
 use crate::failure::{Failure, INTERRUPTED};
-use crate::fleet::address::{Connection, Connections, Machine, RemoteTarget};
+use crate::fleet::address::{Connection, Connections, Machine, RemotePath};
 use crate::fleet::inventory::{Inventory, Listed};
 use crate::fleet::protocol::Request;
 use crate::fleet::remote::Remote;
@@ -39,7 +39,7 @@ const AGENT: &str = "agent";
 
 /// A target on another machine, which an inventory may list.
 struct Named {
-    target: RemoteTarget,
+    target: RemotePath,
     listed: Option<Listed>,
 }
 
@@ -91,13 +91,8 @@ impl Machines {
         }
         overwrites(args, &mut asked)?;
         let connections = Connections::new(&args.machines.reach.connect);
-        for name in connections.named() {
-            if !asked.iter().any(|asked| asked.machine.words() == name) {
-                return Err(Failure::usage(format!(
-                    "--connect {name}=…: no target is on a machine `{name}`"
-                )));
-            }
-        }
+        let there = asked.iter().map(|asked| &asked.machine);
+        connections.check(there, "no target is on a machine").map_err(Failure::usage)?;
         let here = host::target::inspect_all(roots, &own).map_err(Failure::usage)?;
         let (machines, there) = Self::connect(roots, &asked, &connections, args, interrupt)?;
         let mut targets = in_order(here, there, &asked, places.len());
@@ -284,14 +279,14 @@ fn places(named: &[OsString], args: &RunArgs) -> Result<Vec<Option<Named>>, Fail
     let inventory = args.machines.inventory.as_deref().map(inventory).transpose()?;
     let mut places = Vec::new();
     for text in named {
-        let Some(target) = RemoteTarget::parse(text).map_err(Failure::usage)? else {
+        let Some(target) = RemotePath::parse(text).map_err(Failure::usage)? else {
             places.push(None);
             continue;
         };
         // A machine that an inventory lists is reached as it says.
         let listed = inventory.as_ref().and_then(|inventory| inventory.host(&target.machine.words()));
         let machine = listed.as_ref().map_or(target.machine, |listed| listed.machine.clone());
-        places.push(Some(Named { target: RemoteTarget { machine, ..target }, listed }));
+        places.push(Some(Named { target: RemotePath { machine, ..target }, listed }));
     }
     for limit in &args.machines.limit {
         let wrong = |why: String| Failure::usage(format!("--limit {limit}: {why}"));
@@ -299,7 +294,7 @@ fn places(named: &[OsString], args: &RunArgs) -> Result<Vec<Option<Named>>, Fail
             limit.split_once(':').ok_or_else(|| wrong("write GROUP:PATH, such as web:/data".to_owned()))?;
         let matching = inventory.as_ref().map(|inventory| inventory.matching(pattern)).transpose();
         for listed in matching.map_err(wrong)?.into_iter().flatten() {
-            let target = RemoteTarget { name: None, machine: listed.machine.clone(), path: path.to_owned() };
+            let target = RemotePath { name: None, machine: listed.machine.clone(), path: path.to_owned() };
             places.push(Some(Named { target, listed: Some(listed) }));
         }
     }
@@ -438,7 +433,7 @@ fn own_program() -> Result<String, String> {
 /// Tells each machine what may be overwritten there.
 fn overwrites(args: &RunArgs, asked: &mut [Asked]) -> Result<(), Failure> {
     for text in &args.overwrite {
-        let Some(place) = RemoteTarget::parse(OsStr::new(text)).map_err(Failure::usage)? else { continue };
+        let Some(place) = RemotePath::parse(OsStr::new(text)).map_err(Failure::usage)? else { continue };
         let mut known: Vec<&mut Asked> =
             asked.iter_mut().filter(|asked| asked.machine == place.machine && !asked.is_here).collect();
         if known.is_empty() {
@@ -454,7 +449,7 @@ fn overwrites(args: &RunArgs, asked: &mut [Asked]) -> Result<(), Failure> {
 
 /// What may be overwritten on this machine.
 pub(super) fn overwritten_here(args: &RunArgs) -> Vec<String> {
-    let is_here = |text: &&String| matches!(RemoteTarget::parse(OsStr::new(text)), Ok(None));
+    let is_here = |text: &&String| matches!(RemotePath::parse(OsStr::new(text)), Ok(None));
     args.overwrite.iter().filter(is_here).cloned().collect()
 }
 

@@ -63,9 +63,12 @@ use crate::failure::Failure;
 
 /// The store of runs.
 fn store(cli: &Cli) -> Result<Store, Failure> {
-    let on_damage = if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop };
-    let store = Store::open(&store_directory(cli)?).map_err(Failure::failed)?;
-    Ok(store.with_damage(on_damage))
+    Ok(with_damage(cli, Store::open(&store_directory(cli)?).map_err(Failure::failed)?))
+}
+
+/// The same store, with the treatment of damaged logs that the arguments ask for.
+fn with_damage(cli: &Cli, store: Store) -> Store {
+    store.with_damage(if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop })
 }
 
 fn store_directory(cli: &Cli) -> Result<PathBuf, Failure> {

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 use analyse::{Difference, Estimator, History, Moment, analyse, histories, moments, odd_machines};
 use model::Metric;
 use model::units::counted;
-use record::{OnDamage, PageDirectory, RunSummary, Store, try_in_parallel};
+use record::{PageDirectory, RunSummary, Store, try_in_parallel};
 use report::{AnalysedRun, Followed, PastRun, RunView, SITE_PARTS, Site, SitePage, SiteRun};
 use twox_hash::XxHash3_64;
 
 use super::copies::copies;
 use super::history::{METRICS, PastFigures, Titles, Wanted, changed_between, followed, past_runs};
-use super::{store, units, view};
+use super::{store, units, view, with_damage};
 use crate::cli::{Cli, HistoryArgs, SiteArgs};
 use crate::failure::{Failure, LEFT_OUT};
-use crate::fleet::address::RemoteTarget;
+use crate::fleet::address::RemotePath;
 use crate::output;
 
 /// A run with the number of the store that has it.
@@ -75,7 +75,7 @@ fn stores(cli: &Cli, args: &SiteArgs) -> Result<(Vec<Store>, bool), Failure> {
     let (mut stores, mut elsewhere) = (Vec::new(), Vec::new());
     for from in &args.from {
         let wrong = |why: String| Failure::usage(format!("--from {}: {why}", from.display()));
-        match RemoteTarget::parse(from).map_err(wrong)? {
+        match RemotePath::parse(from).map_err(wrong)? {
             Some(there) => elsewhere.push(there),
             None if Path::new(from).is_dir() => {
                 stores.push(Store::open(Path::new(from)).map_err(Failure::failed)?);
@@ -89,8 +89,7 @@ fn stores(cli: &Cli, args: &SiteArgs) -> Result<(Vec<Store>, bool), Failure> {
     let copies = copies(&elsewhere, &args.reach)?;
     let is_old = copies.iter().any(|copy| copy.is_old);
     stores.extend(copies.into_iter().map(|copy| copy.store));
-    let on_damage = if cli.accept_damage { OnDamage::Accept } else { OnDamage::Stop };
-    Ok((stores.into_iter().map(|store| store.with_damage(on_damage)).collect(), is_old))
+    Ok((stores.into_iter().map(|store| with_damage(cli, store)).collect(), is_old))
 }
 
 /// The runs of all stores, oldest first; each once, however many stores have it.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use model::shell_word;
 
-/// A target on another machine.
+/// A path on another machine: of a target, or of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RemoteTarget {
+pub(crate) struct RemotePath {
     /// What the user calls it.
     pub name: Option<String>,
     /// The machine.
@@ -47,7 +47,7 @@ impl Machine {
     }
 }
 
-impl RemoteTarget {
+impl RemotePath {
     /// `[NAME=][USER@]HOST:PATH` or `[NAME=]ssh://[USER@]HOST[:PORT]/PATH`; `None` for a path on this machine, which is one
     /// that exists, or one with a slash before its first colon.
     ///
@@ -136,9 +136,21 @@ impl Connections {
         Self { commands: given.iter().map(parse).collect() }
     }
 
-    /// The machines for which there is a command of their own.
-    pub fn named(&self) -> impl Iterator<Item = &str> {
-        self.commands.iter().filter_map(|(host, _)| host.as_deref())
+    /// Checks that each machine that has a command of its own is one of these.
+    ///
+    /// # Errors
+    /// What is wrong: `absent` one of them.
+    pub fn check<'a>(
+        &self,
+        machines: impl Iterator<Item = &'a Machine> + Clone,
+        absent: &str,
+    ) -> Result<(), String> {
+        for name in self.commands.iter().filter_map(|(host, _)| host.as_deref()) {
+            if !machines.clone().any(|machine| machine.words() == name) {
+                return Err(format!("--connect {name}=…: {absent} `{name}`"));
+            }
+        }
+        Ok(())
     }
 
     /// The command that connects to a machine, for which an inventory may have one.
@@ -215,7 +227,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Option<(Option<String>, String, Option<u16>, String)> {
-        let place = RemoteTarget::parse(OsStr::new(text)).unwrap()?;
+        let place = RemotePath::parse(OsStr::new(text)).unwrap()?;
         Some((place.name, place.machine.words(), place.machine.port, place.path))
     }
 
@@ -238,7 +250,7 @@ mod tests {
         for wrong in
             ["-oProxyCommand:/mnt", ":/mnt", "a b:/mnt", "ssh://pi:x/mnt", "-l@pi:/mnt", "ssh:///mnt"]
         {
-            assert!(RemoteTarget::parse(OsStr::new(wrong)).is_err(), "{wrong}");
+            assert!(RemotePath::parse(OsStr::new(wrong)).is_err(), "{wrong}");
         }
     }
 
@@ -251,7 +263,10 @@ mod tests {
         assert_eq!(words("a"), "docker|exec|-i|a|/opt/my lodestone|agent");
         assert_eq!(words("b"), "nsenter|--target|7|--|/opt/my lodestone|agent");
         assert_eq!(words("c"), "kubectl|exec|-i|c|--|/opt/my lodestone|agent");
-        assert_eq!(connections.named().collect::<Vec<_>>(), ["b", "c"]);
+        let there = ["a", "b", "c"].map(machine);
+        assert_eq!(connections.check(there.iter(), "nobody is"), Ok(()));
+        let absent = connections.check(there[..2].iter(), "nobody is").unwrap_err();
+        assert_eq!(absent, "--connect c=…: nobody is `c`");
         let ssh = Connections::default().to(&machine("a"), Some("ssh -i key")).to_agent("/opt/my lodestone");
         assert!(
             ssh.ends_with(&["-p", "22", "--", "a", "'/opt/my lodestone'", "agent"].map(str::to_owned)),

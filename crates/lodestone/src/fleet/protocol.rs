@@ -13,13 +13,15 @@ use twox_hash::xxhash3_64;
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
-pub(crate) const PROTOCOL: u32 = 3;
+pub(crate) const PROTOCOL: u32 = 4;
 /// The most bytes of one message.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 /// A side that has said nothing for this long is gone; both say something each second.
 pub(crate) const SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// The most bytes of a log that one message has.
 pub(crate) const PART_BYTES: u64 = 4 << 20;
+/// The most logs that one message lists.
+pub(crate) const PART_LOGS: usize = 10_000;
 /// Start of a line with events.
 pub(crate) const EVENT: &[u8] = b"{\"event\":";
 
@@ -141,8 +143,8 @@ pub(crate) enum Reply {
     Ended { failure: Option<RepeatFailure>, lost: Option<Lost> },
     /// Everything is removed, but for what these lanes do not give back.
     Over { silent: Vec<usize> },
-    /// The logs of runs that have ended, and what is wrong with others.
-    Logs { logs: Vec<StoredLog>, warnings: Vec<String> },
+    /// At most [`PART_LOGS`] logs of runs that have ended; with the last of them, what is wrong with others.
+    Logs { logs: Vec<StoredLog>, warnings: Vec<String>, is_last: bool },
     /// A part of a log; nothing if the log is not there any more.
     LogPart { bytes: Bytes },
 }

@@ -1,6 +1,6 @@
 //! Another machine of a run: the connection to the agent there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -445,9 +445,17 @@ impl Remote {
     /// What is wrong and what to do.
     pub fn logs(&mut self, store: &str) -> Result<(Vec<StoredLog>, Vec<String>), String> {
         self.send(&Request::Logs { store: store.to_owned() });
-        match self.reply(Instant::now(), &mut |_| {}, &|| false)? {
-            Reply::Logs { logs, warnings } => Ok((logs, warnings)),
-            _ => Err(FOREIGN.to_owned()),
+        let mut all = Vec::new();
+        loop {
+            match self.reply(Instant::now(), &mut |_| {}, &|| false)? {
+                Reply::Logs { logs, warnings, is_last } => {
+                    all.extend(logs);
+                    if is_last {
+                        return Ok((all, warnings));
+                    }
+                }
+                _ => return Err(FOREIGN.to_owned()),
+            }
         }
     }
 
@@ -461,15 +469,16 @@ impl Remote {
         mut take: impl FnMut(&StoredLog, &[u8]) -> Result<(), String>,
     ) -> Result<(), String> {
         let parts_of = |log: &'_ StoredLog| (0..log.bytes).step_by(PART_BYTES as usize);
-        let parts: Vec<(&StoredLog, u64)> =
-            wanted.iter().flat_map(|log| parts_of(log).map(move |from| (log, from))).collect();
-        let (mut asked, mut whole) = (0, Vec::new());
-        for (number, (log, from)) in parts.iter().enumerate() {
-            for (log, from) in &parts[asked..parts.len().min(number + AHEAD)] {
+        let mut parts = wanted.iter().flat_map(|log| parts_of(log).map(move |from| (log, from)));
+        let (mut asked, mut whole) = (VecDeque::new(), Vec::new());
+        loop {
+            let ahead = AHEAD - asked.len();
+            for (log, from) in parts.by_ref().take(ahead) {
                 locked(&self.state).granted += MOST_BYTES;
-                self.send(&Request::LogPart { file: log.file.clone(), from: *from });
-                asked += 1;
+                self.send(&Request::LogPart { file: log.file.clone(), from });
+                asked.push_back((log, from));
             }
+            let Some((log, from)) = asked.pop_front() else { return Ok(()) };
             let Reply::LogPart { bytes: Bytes(part) } = self.reply(Instant::now(), &mut |_| {}, &|| false)?
             else {
                 return Err(FOREIGN.to_owned());
@@ -482,7 +491,6 @@ impl Remote {
                 }
             }
         }
-        Ok(())
     }
 
     /// Sets what it measures, its number in the run, and whether it works on a target of the run together with others.

@@ -130,9 +130,18 @@ fn a_site_of_another_machine_follows_its_store_and_remains_while_it_is_away() {
     let copied = files(&bench.path("cache")).into_iter().find(|file| file.ends_with(long)).unwrap();
     assert!(std::fs::read(bench.path("cache").join(copied)).unwrap() == text);
 
+    // An agent that claims a log of an exabyte: it is told, and the others are there.
+    let lie = format!(
+        "\"$@\" | sed -u '/\"reply\":\"logs\"/s/\"bytes\":{}/\"bytes\":1152921504606846976/'",
+        text.len()
+    );
+    bench.instead("liar", &lie);
+    let (code, told) = of(&bench.path("programs/liar").display().to_string(), &from);
+    assert!(code == 0 && told.contains("is not copied: it is longer than 512 MiB"), "{told}");
+
     let (code, told) = of("false", &from);
-    assert!(code == 1 && told.contains("that were copied earlier are shown"), "{told}");
+    assert!(code == 1 && told.contains("runs copied earlier"), "{told}");
     assert!(bench.path("site").join(format!("runs/{second}.html")).exists());
     let (code, told) = of("env", "m:/nowhere");
-    assert!(code == 2 && told.contains("m: it has no store in /nowhere"), "{told}");
+    assert!(code == 2 && told.contains("m: there is no store at /nowhere"), "{told}");
 }
