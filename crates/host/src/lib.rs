@@ -10,6 +10,8 @@
 //! * What is created is unlinked while open if the filesystem allows it; what needs a name is in a private
 //!   directory with a manifest, by which [`leftovers`] finds it again.
 
+#[cfg(test)]
+mod boards;
 mod confined;
 mod counters;
 mod extents;

@@ -157,7 +157,7 @@ fn clock_dropped_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Opt
     Some(rule.finding(Severity::Warning, Subject::default(), message, figures).changing(1.0 - ratio))
 }
 
-/// The meaning of a series of the probe `throttling`.
+/// The meaning of a series of the probes `throttling` and `firmware`.
 fn reason(key: &str) -> Option<String> {
     Some(match key {
         "core" | "package" => format!("the processor counted thermal throttling ({key})"),
@@ -180,8 +180,13 @@ fn throttled_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Option<
     let mut reasons: Vec<String> = Vec::new();
     let mut figures: Vec<Evidence> = Vec::new();
     let mut largest = 0.0f64;
-    for series in context.readings.of(machine, "throttling") {
-        let Some(reason) = reason(series.key) else { continue };
+    let of = |probe| context.readings.of(machine, probe).map(move |series| (probe, series));
+    for (probe, series) in of("throttling").chain(of("firmware")) {
+        let Some(reason) =
+            reason(series.key).filter(|reason| !reasons.iter().any(|known| known.starts_with(reason)))
+        else {
+            continue;
+        };
         // Events have a rate, flags and cooling are shares of the time; powerclamp reads below 0 where it is off.
         let Some((mean, covered_ns)) = series.mean_over(&spans).filter(|(mean, _)| *mean > 0.0) else {
             continue;
@@ -193,7 +198,7 @@ fn throttled_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Option<
             true => format!("{reason} {value:.0} times"),
             false => format!("{reason} ({} of the time, or of full strength)", percent(mean)),
         });
-        figures.push(evidence(format!("throttling.{}", series.key), value, "1"));
+        figures.push(evidence(format!("{probe}.{}", series.key), value, "1"));
         largest = largest.max(if is_event { 0.1 } else { mean });
     }
     if reasons.is_empty() {

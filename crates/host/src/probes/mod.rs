@@ -6,13 +6,14 @@
 //! * Kernel files stay open and are read again in place. A poll allocates only for the readings that it produces.
 //! * No probe uses more than a thousandth of a processor: after a slow poll it pauses accordingly. Its first
 //!   poll, which opens its files before anything is measured, does not count.
-//! * Anything that queries the storage itself (a disk's temperature) is polled only between repeats.
+//! * Anything that queries the storage itself (a disk's temperature) or starts a program is polled only between repeats.
 //! * A reading covers the time since the previous reading of the same probe and key, see `ChangeFilter`.
 
 mod change_filter;
 mod cpu;
 mod devices;
 mod disk_temperature;
+mod firmware;
 mod frequency;
 mod kernel_file;
 mod kernel_threads;
@@ -51,6 +52,7 @@ pub static PROBES: &[Probe] = &[
     temperature::PROBE,
     frequency::PROBE,
     throttling::PROBE,
+    firmware::PROBE,
     other_processes::PROBE,
 ];
 

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::change_filter::{ChangeFilter, Counter, Sample, SeriesId};
+use super::temperature::hwmon;
 use super::{KernelFile, Probe, Reader, SLOW, Scene};
+use crate::programs::ask;
 use crate::stack::entries;
 use crate::{Roots, read_line};
 
@@ -19,7 +22,10 @@ pub(super) const PROBE: Probe = Probe {
     begin: |scene, filter| {
         let throttling = Throttling {
             events: events(scene, filter),
-            pi: pi_file(scene.roots).map(|file| Pi::new(file, filter)),
+            pi: pi_file(scene.roots)
+                .map(|file| Pi { file: KernelFile::new(file), flags: PiFlags::new(filter) }),
+            alarm: pi_alarm(scene.roots)
+                .map(|file| (KernelFile::new(file), filter.series(UNDERVOLTAGE, "1"))),
             cooling: cooling(scene.roots)
                 .into_iter()
                 .filter_map(|c| {
@@ -31,35 +37,53 @@ pub(super) const PROBE: Probe = Probe {
                 })
                 .collect(),
         };
-        let is_used =
-            !throttling.events.is_empty() || throttling.pi.is_some() || !throttling.cooling.is_empty();
+        let is_used = !throttling.events.is_empty()
+            || throttling.pi.is_some()
+            || throttling.alarm.is_some()
+            || !throttling.cooling.is_empty();
         is_used.then(|| Box::new(throttling) as Box<dyn Reader>)
     },
 };
 
+const UNDERVOLTAGE: &str = "undervoltage";
 /// Flags that the firmware of a Raspberry Pi reports for the present.
-const PI_FLAGS: [(&str, u32); 4] = [("undervoltage", 0), ("capped", 1), ("throttled", 2), ("soft_limit", 3)];
+const PI_FLAGS: [(&str, u32); 4] = [(UNDERVOLTAGE, 0), ("capped", 1), ("throttled", 2), ("soft_limit", 3)];
 /// The same four flags since the last reset, 16 bits higher.
 const PI_SEEN: u32 = 0xf_0000;
+/// How long the firmware's program may take.
+const LONGEST_ANSWER: Duration = Duration::from_millis(500);
 
 struct Throttling {
     /// Events so far, summed over the files, with their rate.
     events: Vec<(Vec<KernelFile>, Counter)>,
     pi: Option<Pi>,
+    /// The alarm of a Raspberry Pi whose kernel has no file with all flags.
+    alarm: Option<(KernelFile, SeriesId)>,
     /// Cooling devices that slow processors, with their highest state.
     cooling: Vec<(KernelFile, f64, SeriesId)>,
 }
 
 struct Pi {
     file: KernelFile,
-    flags: [SeriesId; PI_FLAGS.len()],
+    flags: PiFlags,
+}
+
+/// The series of the flags of a Raspberry Pi.
+pub(super) struct PiFlags {
+    now: [SeriesId; PI_FLAGS.len()],
     seen: SeriesId,
 }
 
-impl Pi {
-    fn new(path: PathBuf, filter: &mut ChangeFilter) -> Self {
-        let flags = PI_FLAGS.map(|(key, _)| filter.series(key, "1"));
-        Self { file: KernelFile::new(path), flags, seen: filter.series("seen", "1") }
+impl PiFlags {
+    pub fn new(filter: &mut ChangeFilter) -> Self {
+        Self { now: PI_FLAGS.map(|(key, _)| filter.series(key, "1")), seen: filter.series("seen", "1") }
+    }
+
+    pub fn put(&self, sample: &mut Sample<'_>, flags: u32) {
+        for (series, (_, bit)) in self.now.into_iter().zip(PI_FLAGS) {
+            sample.put(series, f64::from(flags >> bit & 1));
+        }
+        sample.put(self.seen, f64::from(u8::from(flags & PI_SEEN != 0)));
     }
 }
 
@@ -72,10 +96,12 @@ impl Reader for Throttling {
         if let Some(pi) = &mut self.pi
             && let Some(flags) = pi.file.text().and_then(pi_flags)
         {
-            for (series, (_, bit)) in pi.flags.into_iter().zip(PI_FLAGS) {
-                sample.put(series, f64::from(flags >> bit & 1));
-            }
-            sample.put(pi.seen, f64::from(u8::from(flags & PI_SEEN != 0)));
+            pi.flags.put(sample, flags);
+        }
+        if let Some((file, series)) = &mut self.alarm
+            && let Some(is_on) = file.number::<u8>()
+        {
+            sample.put(*series, f64::from(is_on.min(1)));
         }
         for (file, most, series) in &mut self.cooling {
             if let Some(state) = file.number::<f64>() {
@@ -119,6 +145,33 @@ fn pi_file(roots: &Roots) -> Option<PathBuf> {
     None
 }
 
+/// Without [`pi_file`], the alarm for low voltage in the last two seconds, which every kernel for a Raspberry Pi has
+/// (Documentation/hwmon/raspberrypi-hwmon.rst).
+fn pi_alarm(roots: &Roots) -> Option<PathBuf> {
+    if pi_file(roots).is_some() {
+        return None;
+    }
+    let (place, _) = hwmon(roots).into_iter().find(|(_, name)| name == "rpi_volt")?;
+    Some(place.join("in0_lcrit_alarm")).filter(|file| file.exists())
+}
+
+/// The flags of a Raspberry Pi as its firmware's program says them; `None` where the kernel has a file for them, or without an
+/// answer. A Raspberry Pi 5 has no such file, nor has any with a kernel of Debian.
+pub(super) fn asked(roots: &Roots) -> Option<u32> {
+    if pi_file(roots).is_some() {
+        return None;
+    }
+    let output = ask(roots, "vcgencmd", &["get_throttled"], LONGEST_ANSWER)?;
+    pi_flags(output.text.trim().strip_prefix("throttled=")?)
+}
+
+/// The flags of a Raspberry Pi, by whatever tells most of them.
+fn pi_flags_now(roots: &Roots) -> Option<u32> {
+    let by_file = || pi_flags(&fs::read_to_string(pi_file(roots)?).ok()?);
+    let by_alarm = || read_line(pi_alarm(roots)?)?.parse::<u32>().ok();
+    by_file().or_else(|| asked(roots)).or_else(by_alarm)
+}
+
 /// Hexadecimal digits, on some kernels after `0x`.
 fn pi_flags(text: &str) -> Option<u32> {
     u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
@@ -145,14 +198,13 @@ fn cooling(roots: &Roots) -> Vec<Cooling> {
 
 /// True if a Raspberry Pi has detected any of these since boot.
 pub(crate) fn throttled_before(roots: &Roots) -> bool {
-    let flags = pi_file(roots).and_then(|path| pi_flags(&fs::read_to_string(path).ok()?));
-    flags.is_some_and(|flags| flags & PI_SEEN != 0)
+    pi_flags_now(roots).is_some_and(|flags| flags & PI_SEEN != 0)
 }
 
 /// What slows the processors now, each in a few words.
 pub(crate) fn throttled_now(roots: &Roots) -> Vec<String> {
     let mut found = Vec::new();
-    let flags = pi_file(roots).and_then(|path| pi_flags(&fs::read_to_string(path).ok()?)).unwrap_or(0);
+    let flags = pi_flags_now(roots).unwrap_or(0);
     let words = ["supply voltage too low", "clock capped", "throttled", "too warm for the full clock"];
     found.extend(
         words.iter().enumerate().filter(|(bit, _)| flags >> bit & 1 == 1).map(|(_, w)| (*w).to_owned()),
@@ -192,6 +244,24 @@ mod tests {
             tree.file(&file, "0x80008\n");
             assert_eq!(probe.at(10), ["undervoltage 0 1", "throttled 0 1", "soft_limit 1 1"]);
         }
+    }
+
+    #[test]
+    fn without_a_file_for_its_flags_a_raspberry_pi_has_an_alarm() {
+        let tree = Tree::new();
+        tree.file("sys/class/hwmon/hwmon0/name", "cpu_thermal\n");
+        tree.file("sys/class/hwmon/hwmon1/name", "rpi_volt\n");
+        tree.file("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "0\n");
+        let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
+        assert_eq!(probe.at(0), ["undervoltage 0 1"]);
+        assert!(throttled_now(&tree.roots()).is_empty());
+        tree.file("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "1\n");
+        assert_eq!(probe.at(5), ["undervoltage 1 1"]);
+        assert_eq!(throttled_now(&tree.roots()), ["supply voltage too low"]);
+        assert!(!throttled_before(&tree.roots()));
+        tree.program("vcgencmd", "throttled=0xe0006\n", 0);
+        assert_eq!(throttled_now(&tree.roots()), ["clock capped", "throttled"]);
+        assert!(throttled_before(&tree.roots()));
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub(super) fn cases() -> Vec<Case> {
         ("throttled", false, workload(), |r| {
             readings(r, "throttling", "throttled", &[0.0, 1.0, 0.0, 1.0, 0.0])
         }),
+        ("throttled", true, workload(), |r| {
+            readings(r, "firmware", "soft_limit", &[0.0, 0.0, 1.0, 0.0, 0.0])
+        }),
         ("throttled", false, workload(), |r| readings(r, "throttling", "seen", &[1.0; 5])),
         ("throttled", false, workload(), |r| {
             readings(r, "throttling", "cooling.intel_powerclamp", &[-1.0; 5])

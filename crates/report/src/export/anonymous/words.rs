@@ -6,8 +6,17 @@ pub(super) const LABELS: [&str; 9] =
     ["bs", "device", "filesystem", "host", "level2", "level3", "level4", "machine", "tool"];
 
 /// Probes whose series are named after processors, sensors and kinds of memory, never after names chosen by a user.
-pub(super) const PUBLIC_PROBES: [&str; 8] =
-    ["cpu", "frequency", "kernel_threads", "load", "memory", "pressure", "temperature", "throttling"];
+pub(super) const PUBLIC_PROBES: [&str; 9] = [
+    "cpu",
+    "firmware",
+    "frequency",
+    "kernel_threads",
+    "load",
+    "memory",
+    "pressure",
+    "temperature",
+    "throttling",
+];
 
 /// Filesystem types, and the mount sources of filesystems without a device.
 pub(super) const FILESYSTEMS: [&str; 46] = [
