@@ -24,10 +24,11 @@ mod secrets;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 pub use journal::{Found, State, directory, found};
 pub use kinds::{Kind, Lack, Setting, kinds};
-pub use plan::{Step, plan, shown};
+pub use plan::{Step, passed_bytes, plan, shown};
 pub use request::{Disk, Ground, Precondition, Request, RequestError, Stack};
 
 use crate::consent::Consent;
@@ -119,6 +120,8 @@ pub struct Stacks {
     mounted: Vec<(String, PathBuf)>,
     bytes: u64,
     makings: u32,
+    /// How long making them took.
+    took: Duration,
     /// What is worth knowing about how they came to be, in sentences.
     pub remarks: Vec<String>,
 }
@@ -143,7 +146,7 @@ impl Stacks {
         disks: Vec<Consent>,
         interrupt: &AtomicBool,
     ) -> Result<Self, StackError> {
-        let directory = directory();
+        let (directory, began) = (directory(), Instant::now());
         let key = Key::new().map_err(|error| StackError::Step {
             step: "head --bytes=64 /dev/urandom".to_owned(),
             why: error.to_string(),
@@ -158,6 +161,7 @@ impl Stacks {
             mounted: Vec::new(),
             bytes: request.bytes(),
             makings: request.makings,
+            took: Duration::ZERO,
             remarks: Vec::new(),
             journal,
         };
@@ -168,6 +172,7 @@ impl Stacks {
             Ok(()) => {
                 let place = |name: &String| request.stacks.iter().position(|stack| stack.name == *name);
                 stacks.mounted.sort_by_key(|(name, _)| place(name));
+                stacks.took = began.elapsed();
                 Ok(stacks)
             }
             Err(error) => {
@@ -210,6 +215,11 @@ impl Stacks {
     /// Bytes of each image or region that a stack stands on.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// How long making them took.
+    pub fn took(&self) -> Duration {
+        self.took
     }
 
     /// How often each was made.

@@ -167,6 +167,16 @@ impl What {
         }
     }
 
+    /// Bytes that making it writes, or reads, besides a few of its own.
+    fn passes(&self) -> u64 {
+        match self {
+            Self::Layer(layer) => layer.role().map_or(0, |role| (role.passes)(layer)),
+            Self::Prepared { how: Precondition::WriteOnce, bytes, .. } => *bytes,
+            Self::Prepared { how: Precondition::WriteTwice, bytes, .. } => bytes.saturating_mul(2),
+            _ => 0,
+        }
+    }
+
     /// The device that it makes.
     pub fn device(&self) -> Option<Device> {
         match self {
@@ -386,6 +396,11 @@ impl OfStack<'_, '_> {
     }
 }
 
+/// Bytes that the steps write, or read, besides the few of each filesystem and layer: what they cost in time.
+pub fn passed_bytes(steps: &[Step]) -> u64 {
+    steps.iter().map(|step| step.object.what.passes()).fold(0, u64::saturating_add)
+}
+
 /// Steps as the lines of a shell script that makes, and one that removes.
 pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
     let whats = || steps.iter().map(|step| &step.object.what);
@@ -410,6 +425,24 @@ mod tests {
     fn of(on: &str, stacks: &str) -> (Vec<String>, Vec<String>) {
         let request = Request::parse(on, stacks, Path::new("/here")).unwrap();
         shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)))
+    }
+
+    #[test]
+    fn what_takes_long_is_known_before() {
+        const GIB: u64 = 1 << 30;
+        for (stacks, how, makings, bytes) in [
+            ("ext4,luks+xfs", None, 4, 0),
+            ("integrity+ext4", None, 1, GIB),
+            ("raid1+ext4", None, 1, 0),
+            ("raid1(resync)+ext4", None, 2, 4 * GIB),
+            ("raid1(integrity)+ext4,ext4", None, 1, 2 * GIB),
+            ("ext4,raid0+ext4", Some(Precondition::WriteTwice), 3, 3 * 3 * 2 * GIB),
+            ("ext4", Some(Precondition::Discard), 1, 0),
+        ] {
+            let parsed = Request::parse("image:1G", stacks, Path::new("/here")).unwrap();
+            let request = Request { wanted: how, makings, ..parsed };
+            assert_eq!(passed_bytes(&plan(&request, "abcd2345", Path::new(DIRECTORY))), bytes, "{stacks}");
+        }
     }
 
     #[test]

@@ -12,7 +12,9 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
     let mut text = format!("suite {} (plan {}), nothing has been done\n", plan.suite, plan.id);
     for target in targets {
         let (name, path) = (&target.name, target.path.display());
-        text.push_str(&format!("target {name}: {path} ({})\n", target.stack_line()));
+        let layers = target.stack_line();
+        let layers = if layers.is_empty() { String::new() } else { format!(" ({layers})") };
+        text.push_str(&format!("target {name}: {path}{layers}\n"));
     }
     text.push_str(&format!("{}\n", engines.sentence()));
     let obstacles: Vec<Vec<Option<String>>> = targets.iter().map(|t| plan::obstacles(plan, t)).collect();
@@ -27,6 +29,10 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
                 if seconds < 0.95 { "less than a second".to_owned() } else { format!("about {seconds:.0} s") };
             format!("{rounds} of {about}, plus the layout of the test files{budget}\n")
         }
+        Rounds::Auto { budget_ns, .. } if plan.makings > 1 => format!(
+            "rounds of {seconds:.0} s at most, on one making after the other, for {} including the layout of the test files\n",
+            ShortDuration(budget_ns)
+        ),
         Rounds::Auto { budget_ns, precision_ppm } => format!(
             "rounds of {seconds:.0} s at most, each step until {} is within ± {} %, at most {} including the layout of the test files\n",
             match (plan.requirements.is_empty(), targets.len()) {

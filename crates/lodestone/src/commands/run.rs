@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::report::{AnalysedRun, RunView};
 use analyse::analyse;
 use host::leftovers::{self, Found};
-use host::stacks::Stacks;
+use host::stacks::{Request, Stacks};
 use host::{Hold, Roots, consent, identify, presence};
 use model::{EngineKind, Host, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text};
 use plan::{Environment, Level, Problem, Resolved, RunOverrides, again, resolve};
@@ -48,7 +48,7 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let request = super::stack::request(on, stacks, args.making)?;
     if args.dry_run {
         output::print(super::stack::script(&request))?;
-        return Ok(ExitCode::SUCCESS);
+        return measured_on(&request, cli, args);
     }
     let roots = Roots::default();
     request.check(&roots).map_err(super::stack::failure)?;
@@ -94,7 +94,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     if args.via.is_some() {
         targets.iter().try_for_each(named_in_text)?;
     }
-    let size = made.as_ref().and_then(|(stacks, _)| super::stack::size_of_data(stacks));
+    let size = made.as_ref().and_then(|(stacks, _)| super::stack::size_of_data(stacks.bytes()));
     let makings = made.as_ref().map_or(1, |(stacks, _)| stacks.makings());
     // A target is once in the plan and in the log, however often it was made.
     let once =
@@ -162,6 +162,21 @@ fn with_own(targets: Vec<Target>, own: Vec<Target>) -> Vec<Target> {
     let mut own = own.into_iter();
     let current = |target: Target| if target.host == 0 { own.next() } else { Some(target) };
     targets.into_iter().filter_map(current).collect()
+}
+
+/// Shows what would be measured on stacks that are not made.
+fn measured_on(request: &Request, cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
+    let (roots, engines) = (Roots::default(), Engines::probe());
+    let host = identify(&roots);
+    let earlier = Earlier::find(cli, args)?;
+    let source = SuiteSource::find(args, &host, earlier.as_ref())?;
+    let targets = super::stack::planned_targets(request);
+    let size = super::stack::size_of_data(request.bytes());
+    let around = Machines::default().environment(&host, &engines, &targets);
+    let mut resolved = resolve_plan(args, size, &source, around, &targets)?;
+    resolved.plan.makings = request.makings;
+    output::print("\n")?;
+    show_dry_run(args, &roots, &resolved, &targets, &engines, &source)
 }
 
 /// Shows what would be measured.

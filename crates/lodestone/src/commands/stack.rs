@@ -1,16 +1,19 @@
 //! Storage stacks that `run` makes, and `lodestone stack`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use host::Roots;
 use host::consent::{self, Consent};
 use host::stacks::{
-    Found, Ground, Kind, Precondition, Request, StackError, Stacks, State, destroy, found, plan, shown,
+    Found, Ground, Kind, Precondition, Request, Stack, StackError, Stacks, State, destroy, found,
+    passed_bytes, plan, shown,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::{Severity, Target};
-use report::escape_line;
+use model::units::{ShortDuration, counted};
+use model::{Severity, Target, TargetKind};
+use report::{Units, display_bytes, escape_line};
 
 use crate::cli::{Cli, Making, PreconditionWord, StackCommand};
 use crate::executor::Local;
@@ -87,10 +90,46 @@ pub(super) fn script(request: &Request) -> String {
     let (make, remove) = shown(&plan(request, "ID", &directory));
     let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n")).collect::<String>();
     format!(
-        "# made before the first repeat; ID is of the run\n{}\n# removed after the last, or by `lodestone stack destroy`\n{}",
+        "# {}\n# made before the first repeat; ID is of the run\n{}\n# removed after the last, or by `lodestone stack destroy`\n{}",
+        costs(request).join("\n# "),
         lines(make),
         lines(remove)
     )
+}
+
+/// What making the stacks so often means for the run, and what it writes before.
+fn costs(request: &Request) -> Vec<String> {
+    let (makings, regions) = (request.makings, request.stacks.len() as u64 * u64::from(request.makings));
+    let room = match &request.ground {
+        Ground::Images { .. } => String::new(),
+        Ground::Disks(_) => format!(
+            "{} of {} {}: ",
+            counted(regions as usize, "region"),
+            display_bytes(request.bytes(), Units::Binary),
+            place(request)
+        ),
+    };
+    let means = match makings {
+        1 => "each stack is made once: a run ends when its comparisons are decided, and the luck of a making counts as its stack's".to_owned(),
+        _ => format!("each stack is made {makings} times, and verdicts rest on these makings: a run uses its whole budget"),
+    };
+    let bytes = passed_bytes(&plan(request, "ID", &host::stacks::directory()));
+    let written = match bytes {
+        0 => "little is written before the test data".to_owned(),
+        _ => {
+            let at = |rate: u64| match (bytes / rate).max(1) {
+                seconds @ ..120 => format!("{seconds} s"),
+                seconds => format!("{} min", seconds / 60),
+            };
+            format!(
+                "{} are written or read before the test data: {} at 100 MB/s, {} at 1 GB/s",
+                display_bytes(bytes, Units::Binary),
+                at(100_000_000),
+                at(1_000_000_000)
+            )
+        }
+    };
+    vec![format!("{room}{means}"), written]
 }
 
 /// Leaves the stacks as they stand, and says so.
@@ -115,7 +154,11 @@ pub(super) fn announcement(request: &Request) -> String {
         1 => String::new(),
         times => format!(", {times} times each (--makings)"),
     };
-    format!("making {} {}{times}", stacks.join(", "), place(request))
+    let first = match passed_bytes(&plan(request, "ID", &host::stacks::directory())) {
+        0 => String::new(),
+        bytes => format!("; {} are written or read first", display_bytes(bytes, Units::Binary)),
+    };
+    format!("making {} {}{times}{first}", stacks.join(", "), place(request))
 }
 
 fn place(request: &Request) -> String {
@@ -171,11 +214,30 @@ pub(super) fn targets(roots: &Roots, stacks: &Stacks) -> Result<Vec<Target>, Fai
     Ok(targets)
 }
 
-/// Bytes of test data that fit into every stack, also into one that copies on write; `None` if the usual size fits.
-pub(super) fn size_of_data(stacks: &Stacks) -> Option<u64> {
+/// The stacks as targets before they are made.
+pub(super) fn planned_targets(request: &Request) -> Vec<Target> {
+    let of = |stack: &Stack| Target {
+        name: stack.name.clone(),
+        path: host::stacks::directory().join("ID"),
+        kind: TargetKind::Directory,
+        size_bytes: request.bytes(),
+        free_bytes: request.bytes(),
+        block_bytes: 512,
+        direct: true,
+        writable: true,
+        stack: Vec::new(),
+        labels: BTreeMap::new(),
+        clients: Vec::new(),
+        host: 0,
+    };
+    request.stacks.iter().map(of).collect()
+}
+
+/// Bytes of test data that fit into every stack of this size, also into one that copies on write; `None` if the usual size fits.
+pub(super) fn size_of_data(bytes: u64) -> Option<u64> {
     /// Share of an image.
     const PART: u64 = 4;
-    let most = stacks.bytes() / PART;
+    let most = bytes / PART;
     (most < plan::AUTO_SIZE_BYTES).then_some(most >> 20 << 20)
 }
 
@@ -184,6 +246,9 @@ pub(super) fn note(executor: &mut Local<'_>, stacks: &Stacks) {
     for (name, command) in stacks.commands() {
         executor.note(Severity::Info, "stack", Some(name), command);
     }
+    let took =
+        format!("the stacks were made in {}", ShortDuration(stacks.took().as_millis() as u64 * 1_000_000));
+    executor.note(Severity::Info, "stack", None, took);
     for remark in &stacks.remarks {
         executor.note(Severity::Warning, "stack", None, remark.clone());
     }

@@ -164,6 +164,28 @@ fn the_test_data_take_a_quarter_of_a_small_image_unless_a_flag_says_otherwise() 
 }
 
 #[test]
+fn a_dry_run_tells_what_making_costs_and_what_would_be_measured() {
+    let bench = Bench::new();
+    let on = on(&bench, "1G");
+    let said = bench.ok(&making(
+        &on,
+        "ext4,raid1(resync)+ext4",
+        &["--makings", "3", "--dry-run", "--budget", "90s"],
+    ));
+    let first: Vec<&str> = said.lines().take(2).collect();
+    assert!(first[0].contains("each stack is made 3 times"), "{said}");
+    assert!(
+        first[1].starts_with("# 6.00 GiB are written or read before the test data: 64 s at 100 MB/s"),
+        "{said}"
+    );
+    assert!(said.contains("on one making after the other, for 90 s"), "{said}");
+    assert!(said.contains("target raid1(resync)+ext4"), "{said}");
+    assert!(left(&bench).is_empty());
+    let once = bench.ok(&["stack", "plan", "--on", &on, "--stack", "ext4"]);
+    assert!(once.contains("made once") && once.contains("# little is written before"), "{once}");
+}
+
+#[test]
 fn a_step_that_fails_undoes_those_before_it_and_is_named() {
     if !is_root() {
         return;

@@ -1,6 +1,6 @@
 //! Encryption: LUKS and plain dm-crypt. The key is random and in memory only.
 
-use super::{Deed, Kind, Layer, LayerKind, Role, Setting, Words, flag, valued};
+use super::{Deed, Kind, Layer, LayerKind, Role, Setting, Words, flag, passes_little, valued};
 
 const PROGRAMS: &[(&str, &str)] = &[("cryptsetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")];
 const MODULES: &[&str] = &["dm_mod", "dm_crypt"];
@@ -27,7 +27,12 @@ const fn kind(
         // The header of LUKS2 takes 16 MiB.
         least_bytes: 32 << 20,
         settings,
-        role: Role::Layer(LayerKind { make, undo: Layer::unmap, device: Layer::mapped }),
+        role: Role::Layer(LayerKind {
+            make,
+            undo: Layer::unmap,
+            device: Layer::mapped,
+            passes: passes_little,
+        }),
     }
 }
 

@@ -17,7 +17,12 @@ pub(super) const KINDS: [Kind; 1] = [Kind {
         flag("bitmap", "--integrity-bitmap-mode"),
         flag("no-journal", "--integrity-no-journal"),
     ],
-    role: Role::Layer(LayerKind { make, undo: Layer::unmap, device: Layer::mapped }),
+    role: Role::Layer(LayerKind {
+        make,
+        undo: Layer::unmap,
+        device: Layer::mapped,
+        passes: |layer| layer.bytes,
+    }),
 }];
 
 /// It writes the whole device, so that every sector has its checksum.

@@ -1,6 +1,6 @@
 //! Logical volumes. A volume group of its own, which only commands that name its devices see.
 
-use super::{Deed, Device, Kind, Layer, LayerKind, Remains, Role, Setting, Words, valued};
+use super::{Deed, Device, Kind, Layer, LayerKind, Remains, Role, Setting, Words, passes_little, valued};
 
 /// The settings of LVM that leave nothing behind in its directories, start no process that watches, and allow volumes on volumes.
 const CONFIG: &str = "backup{backup=0 archive=0} activation{monitoring=0} devices{hints=none scan_lvs=1}";
@@ -24,7 +24,7 @@ const fn kind(
         many: true,
         least_bytes: 32 << 20,
         settings,
-        role: Role::Layer(LayerKind { make, undo, device }),
+        role: Role::Layer(LayerKind { make, undo, device, passes: passes_little }),
     }
 }
 

@@ -29,7 +29,7 @@ const fn kind(
         many: true,
         least_bytes: 16 << 20,
         settings,
-        role: Role::Layer(LayerKind { make, undo, device }),
+        role: Role::Layer(LayerKind { make, undo, device, passes }),
     }
 }
 
@@ -65,6 +65,11 @@ fn make(layer: &Layer) -> Vec<Deed> {
     }
     create = create.with(layer.arguments(&["chunk", "layout", "bitmap"]));
     vec![layer.on.iter().fold(create, Words::and_device).into()]
+}
+
+/// Members that are made to agree are read or written to their ends.
+fn passes(layer: &Layer) -> u64 {
+    if layer.has("resync") { layer.bytes.saturating_mul(layer.on.len() as u64) } else { 0 }
 }
 
 fn undo(layer: &Layer) -> Vec<(Remains, Deed)> {

@@ -132,6 +132,13 @@ pub(super) struct LayerKind {
     pub undo: fn(&Layer) -> Vec<(Remains, Deed)>,
     /// The device that it makes.
     pub device: fn(&Layer) -> Device,
+    /// Bytes that making it writes, or reads, besides a few of its own.
+    pub passes: fn(&Layer) -> u64,
+}
+
+/// It writes a few bytes only.
+fn passes_little(_: &Layer) -> u64 {
+    0
 }
 
 /// A layer of a stack.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
 
-use super::{Device, Kind, Layer, LayerKind, Role, Service, Setting, Share, Words, flag, valued};
+use super::{
+    Device, Kind, Layer, LayerKind, Role, Service, Setting, Share, Words, flag, passes_little, valued,
+};
 use crate::Roots;
 use crate::stacks::deed::{Deed, Remains};
 
@@ -50,7 +52,12 @@ const BLOCK: Kind = Kind {
     many: false,
     least_bytes: 16 << 20,
     settings: &[],
-    role: Role::Served(LayerKind { make: iscsi, undo: undo_iscsi, device: iscsi_disk }),
+    role: Role::Served(LayerKind {
+        make: iscsi,
+        undo: undo_iscsi,
+        device: iscsi_disk,
+        passes: passes_little,
+    }),
 };
 
 pub(super) const KINDS: [Kind; 3] = [
@@ -68,7 +75,12 @@ pub(super) const KINDS: [Kind; 3] = [
         what: "disk over NVMe/TCP, by loopback",
         modules: &["nvmet_tcp", "nvme_tcp"],
         settings: &[QUEUES, QUEUE_SIZE, DIGEST],
-        role: Role::Served(LayerKind { make: nvme, undo: undo_nvme, device: nvme_disk }),
+        role: Role::Served(LayerKind {
+            make: nvme,
+            undo: undo_nvme,
+            device: nvme_disk,
+            passes: passes_little,
+        }),
         ..BLOCK
     },
     Kind {
