@@ -22,7 +22,7 @@ const fn single(
     least_bytes: u64,
     make: &'static [&'static str],
 ) -> Kind {
-    let filesystem = Filesystem { mount_type: name, make, label, options: &[] };
+    let filesystem = Filesystem { mount_type: name, make, label, options: &[], page_bytes: None };
     Kind {
         name,
         what: "filesystem",
@@ -38,7 +38,8 @@ const fn single(
 }
 
 const fn btrfs(name: &'static str, what: &'static str, fewest: usize, make: &'static [&'static str]) -> Kind {
-    let filesystem = Filesystem { mount_type: "btrfs", make, label, options: &["nodiscard"] };
+    let filesystem =
+        Filesystem { mount_type: "btrfs", make, label, options: &["nodiscard"], page_bytes: None };
     Kind {
         what,
         fewest,
@@ -51,6 +52,11 @@ const fn btrfs(name: &'static str, what: &'static str, fewest: usize, make: &'st
 const fn otherwise(kind: Kind, mount_type: &'static str, label: fn(&str) -> String) -> Kind {
     let Role::Filesystem(filesystem) = kind.role else { panic!("a filesystem") };
     Kind { role: Role::Filesystem(Filesystem { mount_type, label, ..filesystem }), ..kind }
+}
+
+const fn with_pages(kind: Kind, bytes: u64) -> Kind {
+    let Role::Filesystem(filesystem) = kind.role else { panic!("a filesystem") };
+    Kind { role: Role::Filesystem(Filesystem { page_bytes: Some(bytes), ..filesystem }), ..kind }
 }
 
 pub(super) const KINDS: [Kind; 12] = [
@@ -87,12 +93,16 @@ pub(super) const KINDS: [Kind; 12] = [
         4,
         &["mkfs.btrfs", "-q", "-f", "-K", "-d", "raid10", "-m", "raid10", "-L"],
     ),
-    single(
-        "f2fs",
-        &[("mkfs.f2fs", "f2fs-tools")],
-        &["f2fs"],
-        64 * MIB,
-        &["mkfs.f2fs", "-q", "-f", "-t", "0", "-l"],
+    // Its blocks must be as large as pages, and f2fs-tools before 1.16 make only these.
+    with_pages(
+        single(
+            "f2fs",
+            &[("mkfs.f2fs", "f2fs-tools")],
+            &["f2fs"],
+            64 * MIB,
+            &["mkfs.f2fs", "-q", "-f", "-t", "0", "-l"],
+        ),
+        4096,
     ),
     otherwise(
         single("vfat", &[("mkfs.vfat", "dosfstools")], &["vfat"], 64 * MIB, &["mkfs.vfat", "-F", "32", "-n"]),

@@ -11,6 +11,7 @@ mod network;
 use std::path::Path;
 use std::time::Duration;
 
+use model::units::ExactSize;
 use serde::{Deserialize, Serialize};
 
 use super::deed::{Deed, Remains};
@@ -106,6 +107,8 @@ pub(super) struct Filesystem {
     pub label: fn(&str) -> String,
     /// Mount options for the same reason.
     pub options: &'static [&'static str],
+    /// The only size of the kernel's pages, in bytes, with which it can be mounted.
+    pub page_bytes: Option<u64>,
 }
 
 /// A filesystem that shows another over a network.
@@ -236,6 +239,8 @@ pub enum Lack {
     Module(&'static str),
     /// A service that does not run, and how it is started.
     Service(&'static str, &'static str),
+    /// The kernel's pages have another size: the one that is needed, and the one that they have, in bytes.
+    Pages(u64, u64),
 }
 
 impl std::fmt::Display for Lack {
@@ -246,6 +251,12 @@ impl std::fmt::Display for Lack {
             }
             Self::Module(module) => write!(f, "this kernel has no module {module}"),
             Self::Service(what, start) => write!(f, "{what} does not run: `{start}` starts it"),
+            Self::Pages(needed, found) => write!(
+                f,
+                "its blocks have {}, and this kernel mounts it only with blocks as large as its pages of {}",
+                ExactSize(*needed),
+                ExactSize(*found)
+            ),
         }
     }
 }
@@ -256,6 +267,12 @@ impl Kind {
         let stopped = self.service.filter(|service| !(service.runs)(roots));
         lack(roots, self.programs, self.modules)
             .or_else(|| stopped.map(|service| Lack::Service(service.what, service.start)))
+            .or_else(|| self.lacks_pages(crate::page_bytes()))
+    }
+
+    fn lacks_pages(&self, found: u64) -> Option<Lack> {
+        let Role::Filesystem(Filesystem { page_bytes: Some(needed), .. }) = self.role else { return None };
+        (needed != found).then_some(Lack::Pages(needed, found))
     }
 
     /// True for a filesystem.
@@ -305,4 +322,18 @@ pub(super) fn load(roots: &Roots, modules: &[&'static str]) {
 fn is_loadable(roots: &Roots, module: &str) -> bool {
     ask(roots, "modprobe", &["--dry-run", "--quiet", module], TIMEOUT)
         .is_none_or(|asked| asked.code == Some(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f2fs_needs_pages_as_large_as_its_blocks() {
+        let lacks =
+            |name: &str, pages: u64| find_kind(name).unwrap().lacks_pages(pages).map(|lack| lack.to_string());
+        assert_eq!((lacks("f2fs", 4096), lacks("ext4", 16384)), (None, None));
+        let why = "its blocks have 4 KiB, and this kernel mounts it only with blocks as large as its pages of 16 KiB";
+        assert_eq!(lacks("f2fs", 16384).unwrap(), why);
+    }
 }
