@@ -2,7 +2,7 @@
 //! steady clock.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::{DeviceActivity, Layer, LayerKind, MachineCpu, fact};
@@ -18,6 +18,9 @@ const QUIET_BYTES_PER_SECOND: f64 = 1e6;
 const QUIET_SHARE: f64 = 0.1;
 /// Smallest step of the wall clock worth a note, in nanoseconds.
 pub const CLOCK_STEP_NS: i64 = 50_000_000;
+
+/// How long the kernel may look at an ext4 filesystem after its mount.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The topic of [`background_work`].
 pub const BACKGROUND_WORK: &str = "background-work";
@@ -108,13 +111,25 @@ pub fn degraded_layers(roots: &Roots, stack: &[Layer]) -> Vec<Concern> {
     stack.iter().filter_map(message).map(concern).collect()
 }
 
-/// One thread serves all ext4 filesystems of the machine.
+/// One thread serves all ext4 filesystems of the machine. After every mount it looks at the filesystem for some seconds, also where nothing
+/// is to be initialised (Linux 5.9 and later read the bitmaps of blocks ahead), so that a new one says nothing.
 fn has_lazy_initialisation(roots: &Roots) -> bool {
     let processes = entries(&roots.proc).into_iter();
     let numbered = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
     };
-    processes.filter(numbered).any(|path| read_line(path.join("comm")).as_deref() == Some("ext4lazyinit"))
+    let is_it = |path: &PathBuf| read_line(path.join("comm")).as_deref() == Some("ext4lazyinit");
+    processes.filter(numbered).filter(is_it).any(|path| age(roots, &path).is_none_or(|age| age >= LOOK))
+}
+
+/// For how long a process has been there.
+fn age(roots: &Roots, process: &Path) -> Option<Duration> {
+    let stat = read_line(process.join("stat"))?;
+    // The fields after the name, of which the first is the third of all (proc_pid_stat(5)).
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(22 - 3)?.parse().ok()?;
+    let uptime: f64 = read_line(roots.proc.join("uptime"))?.split_whitespace().next()?.parse().ok()?;
+    let began = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+    Duration::try_from_secs_f64(uptime - began).ok()
 }
 
 /// Background work of an md array: `resync`, `recover`, `check`, `repair`, `reshape`, with its progress.
@@ -297,6 +312,13 @@ mod tests {
         assert!(background_work(&tree.roots(), &ext4).is_empty());
         tree.file("proc/40/comm", "ext4lazyinit\n");
         assert_eq!(background_work(&tree.roots(), &ext4).len(), 1);
+        let second = rustix::param::clock_ticks_per_second();
+        let fields = "0 ".repeat(18);
+        tree.file("proc/40/stat", &format!("40 (ext4lazyinit) S {fields}{} 0 0\n", 100 * second));
+        for (uptime, is_told) in [("103.02 60.1\n", false), ("140.50 70.0\n", true)] {
+            tree.file("proc/uptime", uptime);
+            assert_eq!(background_work(&tree.roots(), &ext4).len(), usize::from(is_told), "{uptime}");
+        }
         assert!(background_work(&tree.roots(), &[layer(LayerKind::Filesystem, "xfs")]).is_empty());
     }
 
