@@ -269,9 +269,9 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
             for operation in operations {
                 for metric in Metric::ALL {
                     if let Some(values) = values.remove(&(operation, metric)) {
-                        let merged = metric
-                            .percent()
-                            .and_then(|percent| merged_percentile(latencies.get(&operation)?, percent));
+                        let merged = metric.percent().and_then(|percent| {
+                            merged_percentile(latencies.get(&operation)?, percent, makings)
+                        });
                         let (estimate, method, paired) = match merged {
                             Some(merged) => (merged.estimate, METHOD_PERCENTILE, merged.by_round),
                             None => {

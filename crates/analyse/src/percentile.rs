@@ -5,7 +5,9 @@
 //! which depend on each other: a jackknife over rounds gives the error of the share of operations that lie above the
 //! percentile, a smooth function of the data, and the merged distribution turns it into an interval of the percentile
 //! (Woodruff, "Confidence Intervals for Medians and Other Position Measures", J. Am. Stat. Assoc. 47, 1952; for
-//! clusters: Francisco and Fuller, Ann. Statist. 19, 1991).
+//! clusters: Francisco and Fuller, Ann. Statist. 19, 1991). Of a target that was made several times the clusters are its makings.
+
+use std::collections::BTreeMap;
 
 use model::{Estimate, Histogram, Metric, PortableMath};
 
@@ -46,12 +48,27 @@ pub(crate) fn freedom(terms: &[f64]) -> f64 {
 pub fn percentile_by_round(metric: Metric, rounds: &[(u32, Histogram)]) -> Option<Vec<(u32, f64)>> {
     let borrowed: Vec<(u32, &Histogram)> =
         rounds.iter().map(|(round, histogram)| (*round, histogram)).collect();
-    let by_round = merged_percentile(&borrowed, metric.percent()?)?.by_round;
+    let by_round = merged_percentile(&borrowed, metric.percent()?, 1)?.by_round;
     (!by_round.is_empty()).then_some(by_round)
 }
 
-/// The percentile `percent`, above 0 and below 100, of the operations of all rounds. `None` without operations.
-pub(crate) fn merged_percentile(rounds: &[(u32, &Histogram)], percent: f64) -> Option<MergedPercentile> {
+/// What is summed over the rounds of each making; the values of all rounds if a target was made once.
+fn sums_by_making<'a>(values: impl Iterator<Item = (u32, &'a f64)>, makings: u32) -> Vec<f64> {
+    if makings <= 1 {
+        return values.map(|(_, value)| *value).collect();
+    }
+    let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+    values.for_each(|(round, value)| *sums.entry(round % makings).or_default() += value);
+    sums.into_values().collect()
+}
+
+/// The percentile `percent`, above 0 and below 100, of the operations of all rounds, of a target that was made so often. `None`
+/// without operations.
+pub(crate) fn merged_percentile(
+    rounds: &[(u32, &Histogram)],
+    percent: f64,
+    makings: u32,
+) -> Option<MergedPercentile> {
     let mut all = Histogram::default();
     rounds.iter().for_each(|(_, histogram)| all.merge(histogram));
     let value = all.percentile_ns(percent)?;
@@ -62,10 +79,12 @@ pub(crate) fn merged_percentile(rounds: &[(u32, &Histogram)], percent: f64) -> O
     };
     let share = above(&all) / count;
     let excess: Vec<f64> = rounds.iter().map(|(_, h)| above(h) - share * h.count() as f64).collect();
-    let error = (n / (n - 1.0) * excess.iter().map(|e| e * e).sum::<f64>()).sqrt() / count;
-    let t = t_quantile(0.975, freedom(&excess));
+    let sample = sums_by_making(rounds.iter().map(|(round, _)| *round).zip(&excess), makings);
+    let size = sample.len() as f64;
+    let error = (size / (size - 1.0) * sample.iter().map(|e| e * e).sum::<f64>()).sqrt() / count;
+    let t = t_quantile(0.975, freedom(&sample));
     let estimate = |interval| Estimate { value: value as f64, interval };
-    if rounds.len() < 2 || error == 0.0 {
+    if sample.len() < 2 || error == 0.0 {
         return Some(MergedPercentile { estimate: estimate(None), by_round: Vec::new() });
     }
     let at = |beyond: f64| {
@@ -118,7 +137,7 @@ mod tests {
 
     fn merged(rounds: &[(u32, Histogram)], percent: f64) -> MergedPercentile {
         let borrowed: Vec<(u32, &Histogram)> = rounds.iter().map(|(round, h)| (*round, h)).collect();
-        merged_percentile(&borrowed, percent).unwrap()
+        merged_percentile(&borrowed, percent, 1).unwrap()
     }
 
     #[test]
@@ -175,6 +194,43 @@ mod tests {
     }
 
     #[test]
+    fn of_several_makings_the_interval_allows_for_their_luck() {
+        const RUNS: u32 = 200;
+        const MAKINGS: u32 = 6;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
+        let usual = LogNormal::new(11.0, 0.3).unwrap();
+        // Makings differ by a tenth, rounds by the chance of their operations.
+        let mut run = |makings: u32, rounds: u32| -> Vec<(u32, Histogram)> {
+            let luck = LogNormal::new(0.0, 0.1).unwrap();
+            let speeds: Vec<f64> = (0..makings).map(|_| luck.sample(&mut rng)).collect();
+            let one = |round: u32| {
+                let mut recorder = LatencyRecorder::new();
+                let speed = speeds[(round % makings) as usize];
+                (0..100).for_each(|_| recorder.record((usual.sample(&mut rng) * speed) as u64));
+                (round, recorder.finish())
+            };
+            (0..rounds).map(one).collect()
+        };
+        let truth = merged(&run(4000, 4000), 50.0).estimate.value;
+        let mut held = [0; 2];
+        for _ in 0..RUNS {
+            let rounds = run(MAKINGS, 60);
+            let borrowed: Vec<(u32, &Histogram)> = rounds.iter().map(|(round, h)| (*round, h)).collect();
+            for (held, makings) in held.iter_mut().zip([1, MAKINGS]) {
+                let found = merged_percentile(&borrowed, 50.0, makings).unwrap().estimate;
+                let (low, high) = found.interval.unwrap();
+                *held += u32::from(low <= truth && truth <= high);
+            }
+        }
+        let [as_one, as_several] = held.map(|held| f64::from(held) / f64::from(RUNS));
+        assert!((0.9..=0.99).contains(&as_several) && as_one < 0.7, "{as_one} {as_several}");
+        // Without their number one making says nothing of others.
+        let rounds = run(1, 10);
+        let borrowed: Vec<(u32, &Histogram)> = rounds.iter().map(|(round, h)| (round * 3, h)).collect();
+        assert_eq!(merged_percentile(&borrowed, 50.0, 3).unwrap().estimate.interval, None);
+    }
+
+    #[test]
     fn what_lies_beyond_all_that_was_seen_has_no_interval() {
         let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(5), 4, 40);
         assert!(merged(&rounds, 50.0).estimate.interval.is_some());
@@ -188,7 +244,7 @@ mod tests {
 
     #[test]
     fn without_operations_there_is_none_and_with_one_round_no_interval() {
-        assert_eq!(merged_percentile(&[], 99.0), None);
+        assert_eq!(merged_percentile(&[], 99.0, 1), None);
         let rounds = stalling(&mut Xoshiro256PlusPlus::seed_from_u64(4), 1, 100);
         assert_eq!(merged(&rounds, 99.0).estimate.interval, None);
     }
