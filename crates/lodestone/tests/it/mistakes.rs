@@ -19,7 +19,6 @@ fn each_mistake_is_reported_with_its_remedy() {
         (2, &["show", "nowhere.jsonl"], &["there is no log file `nowhere.jsonl`"]),
         (2, &["show", "--rows", "bs"], &["--layout"]),
         (2, &["show", "--pairs"], &["there are not two with figures"]),
-        (2, &["run", "--dry-run", "--json", "/tmp"], &["cannot be used with"]),
         (2, &["show", "--pairs", "--baseline", "disk"], &["cannot be used with"]),
         (2, &["export", "--cell", "read"], &["--layout"]),
         (2, &["show", "--telemetry", "--summary", "median"], &["cannot be used with"]),
