@@ -1,4 +1,5 @@
-//! Whole boards as fixtures: Raspberry Pi 3, 4 and 5 with the paths, names and values that owners of such boards have published.
+//! Whole boards as fixtures: Raspberry Pi 3, 4 and 5. The paths below /sys are those that owners of such boards have published; the
+//! trees are put together from them by hand, with values as such boards have them, and are no dumps of single boards.
 
 use std::path::Path;
 

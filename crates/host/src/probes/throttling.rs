@@ -156,7 +156,7 @@ fn pi_alarm(roots: &Roots) -> Option<PathBuf> {
 }
 
 /// The flags of a Raspberry Pi as its firmware's program says them; `None` where the kernel has a file for them, or without an
-/// answer. A Raspberry Pi 5 has no such file, nor has any with a kernel of Debian.
+/// answer. Owners of a Raspberry Pi 5 report that it has no such file; only the kernels of Raspberry Pi OS make it at all.
 pub(super) fn asked(roots: &Roots) -> Option<u32> {
     if pi_file(roots).is_some() {
         return None;
