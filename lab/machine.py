@@ -112,8 +112,10 @@ class Result:
 class Machine:
     """A running machine. Use it in a `with` statement."""
 
-    def __init__(self, image, program, disks=None, virtual=False, memory=1024):
-        self.disks = disks or {}
+    def __init__(self, image, program, disks=None, virtual=False, memory=1024, wire=None):
+        """`wire` is the path of a socket by which its only network interface, eth0, is connected to another machine's; the
+        first of the two, which makes the socket, has a number of 1 in `(path, number)`, and the other 2."""
+        self.disks, self.wire = disks or {}, wire
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="lodestone-lab-"))
         try:
             self._begin(image, program, virtual, memory)
@@ -163,6 +165,10 @@ class Machine:
             *("-chardev", f"socket,id=port,path={self.home}/port,server=on,wait=off"),
             *("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port,name=lab"),
         ]
+        if self.wire:
+            path, number = self.wire
+            kind = f"stream,id=wire,addr.type=unix,addr.path={path},server={'on' if number == 1 else 'off'}"
+            arguments += ["-netdev", kind, "-device", f"virtio-net-pci,netdev=wire,mac=52:54:00:00:00:0{number}"]
         if virtual:
             arguments += ["-icount", "shift=0,sleep=off"]
         for index, (name, disk) in enumerate(self.disks.items()):

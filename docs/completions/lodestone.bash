@@ -2359,7 +2359,7 @@ _lodestone() {
             return 0
             ;;
         lodestone__subcmd__stack__subcmd__plan)
-            opts="-v -q -h --on --stack --with-layers --makings --by-region --precondition --store --accept-damage --color --units --verbose --quiet --help"
+            opts="-v -q -h --on --stack --with-layers --makings --by-region --precondition --connect --remote-program --send-program --store --accept-damage --color --units --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2379,6 +2379,18 @@ _lodestone() {
                     ;;
                 --precondition)
                     COMPREPLY=($(compgen -W "none discard write-once write-twice" -- "${cur}"))
+                    return 0
+                    ;;
+                --connect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --remote-program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --send-program)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --store)

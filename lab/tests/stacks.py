@@ -4,6 +4,7 @@ between, afterwards nothing of them is left, and other disks are as before."""
 import os
 import random
 import re
+import tempfile
 
 from machine import Disk
 
@@ -18,7 +19,7 @@ IN_IMAGES = [
     "integrity+ext4,raid1(integrity(no-journal))+ext4,luks+lvm+ext4",
     "btrfs-raid0,btrfs-raid1(luks),btrfs-raid5,btrfs-raid10(compress=zstd:1)",
     "iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),iscsi(queue-depth=4)+luks+xfs,nvmet-tcp(queues=1,digest)+btrfs",
-    "raid1(iscsi)+ext4,raid0(nvmet-tcp(queue-size=64))+ext4,luks+nfs(xfs,nconnect=2),iscsi+nfs(btrfs),nvmet-tcp+iscsi+ext4",
+    "raid1(iscsi)+ext4,raid0(nvmet-tcp(queue-size=64))+ext4,luks+nfs(xfs,nconnect=2),iscsi+nfs(btrfs),nvmet-tcp+iscsi+ext4,luks+nvmet-tcp+xfs",
 ]
 ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs,btrfs-raid1,iscsi+ext4,nvmet-tcp+ext4,nfs(ext4),ntfs,vfat"
 
@@ -129,6 +130,118 @@ def served_alone(lab):
         left = machine.run(f"{RUN} lodestone stack destroy --all")
         lab.equal("they are removed", left.code, 0, left.err)
         lab.equal("nothing is left", machine.sh(STATE), before)
+
+
+# The server of two machines, and the client, which reaches it as `nas`.
+SERVER = """
+modprobe -a virtio_net null_blk
+ip addr add 10.79.0.1/24 dev eth0
+ip link set eth0 up
+[ -e /bin/sh ] || ln -s bash /bin/sh
+grep -q ^sshd: /etc/passwd || echo 'sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin' >>/etc/passwd
+mkdir -p /run/sshd /etc/ssh/lab
+chown -R 0:0 /etc/ssh /run/sshd
+ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/lab/id
+ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/lab/host
+/usr/sbin/sshd -f /dev/null -h /etc/ssh/lab/host -o PidFile=none -o UsePAM=no -o AuthorizedKeysFile=/etc/ssh/lab/id.pub \\
+  -o PermitRootLogin=prohibit-password -o StrictModes=no -o SetEnv='DM_DISABLE_UDEV=1 STATE_DIRECTORY=/ground/state'
+"""
+CLIENT = """
+modprobe virtio_net
+ip addr add 10.79.0.2/24 dev eth0
+ip link set eth0 up
+[ -e /bin/sh ] || ln -s bash /bin/sh
+mkdir -p /etc/ssh
+chown -R 0:0 /etc/ssh
+cat >/etc/ssh/id
+chmod 600 /etc/ssh/id
+cat >/etc/ssh/ssh_config <<X
+Host nas
+  HostName 10.79.0.1
+  IdentityFile /etc/ssh/id
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel INFO
+X
+"""
+# What goes over the network at different heights, with layers on both sides.
+SERVED = "iscsi+ext4,luks+nvmet-tcp+xfs,nfs(ext4,nconnect=2),iscsi(queue-depth=8)+luks+ext4,raid1(nvmet-tcp)+ext4,luks+nfs(xfs)"
+
+
+def served_by_another(lab):
+    """Two machines, by OpenSSH: what is below the network is made on one, what is above it on the other. However a run ends, in
+    the end both are as before, and on the server without anybody's doing as long as its agent lives."""
+    with tempfile.TemporaryDirectory(prefix="lodestone-wire-") as directory:
+        wire = f"{directory}/wire"
+        disks = {"ground": Disk("virtio", "6G"), "disk": Disk("virtio", "2G")}
+        with lab.machine(disks=disks, memory=2048, wire=(wire, 1)) as server:
+            with lab.machine(disks={"ground": Disk("virtio", "1G")}, memory=2048, wire=(wire, 2)) as client:
+                two_machines(lab, server, client)
+
+
+def two_machines(lab, server, client):
+    for machine in (server, client):
+        grounds(lab, machine)
+    server.sh(SERVER)
+    key = server.sh("cat /etc/ssh/lab/id")
+    client.sh(CLIENT.replace("cat >/etc/ssh/id\n", f"cat >/etc/ssh/id <<X\n{key}\nX\n"))
+    before = [machine.sh(STATE) for machine in (server, client)]
+    until_removed = "until [ -z \"$(pgrep -f 'lodestone agent')\" ]; do sleep 0.2; done"
+
+    def nothing_is_left(what, by_hand=None):
+        if by_hand:
+            left = by_hand.run(f"{RUN} lodestone stack destroy --all")
+            lab.equal(f"{what}: `stack destroy --all` succeeds", left.code, 0, left.err)
+        server.sh(until_removed)
+        for machine, name, state in zip((server, client), ("the server", "the client"), before):
+            found = machine.sh(STATE)
+            lab.check(f"{what}: nothing is left on {name}", found == state, f"before:\n{state}\nafter:\n{found}")
+
+    run, end = f"{RUN} lodestone run", "--ops 64 --runtime none --rounds 1 --verify true --json"
+    result = client.run(f"{run} --on nas:image:/ground:420M --stack '{SERVED}' {SHORT} {end}")
+    lab.equal("a run on another machine's images succeeds", result.code, 0, result.err)
+    told = result.json()
+    done = {repeat["target"] for repeat in told["repeats"] if repeat["outcome"] == "completed"}
+    lab.equal("each stack is measured", done, set(re.findall(r"(?:[^,(]|\([^)]*\))+", SERVED)), told["repeats"])
+    rules = {finding["rule"] for finding in told["findings"]}
+    lab.check("no finding says that this machine serves to itself", "served-here" not in rules, rules)
+    notes = [note["message"] for note in told["notes"]]
+    lab.check("the record says where the storage is, and how it was made there",
+              any("the storage is on nas" in note for note in notes) and any(note.startswith("there: cryptsetup") for note in notes), notes)
+    nothing_is_left("after a run")
+
+    disk = server.disk("disk")
+    refused = client.run(f"{run} --on nas:{disk} --stack iscsi+ext4 {SHORT} {end}")
+    lab.equal("another machine's disk is not used without permission", refused.code, 2, refused.err)
+    lab.check("the refusal says how to allow it", f"--overwrite nas:{disk}" in refused.err, refused.err)
+    refused = client.run(f"{run} --on nas:{disk} --stack ext4 --overwrite nas:{disk} {SHORT} {end}")
+    lab.equal("a stack without a network is refused", refused.code, 2, refused.err)
+    lab.check("the refusal says what is possible", "iscsi, nvmet-tcp and nfs" in refused.err, refused.err)
+    result = client.run(
+        f"{run} --on nas:{disk} --stack 'luks+iscsi(address=10.79.0.1)+ext4' --with-layers --overwrite nas:{disk} {SHORT} {end}"
+    )
+    lab.equal("with permission a run on its disk succeeds", result.code, 0, result.err)
+    names = [target["name"] for target in result.json()["targets"]]
+    lab.equal("without its layers it still goes over the network", names, ["iscsi(address=10.79.0.1)+ext4", "luks+iscsi(address=10.79.0.1)+ext4"])
+    lab.equal("the disk is empty", server.sh(SIGNATURES.format(disks=disk)), "")
+    nothing_is_left("after a run on a disk")
+
+    plan = client.run(f"{run} --on nas:image:/ground:420M --stack iscsi+ext4 --dry-run {SHORT}")
+    lab.check("a dry run says what is done on which machine", plan.code == 0 and "# on nas:\n" in plan.out and "# here, with" in plan.out, plan.out + plan.err)
+
+    endless = f"--on nas:image:/ground:420M --stack 'luks+iscsi+ext4,raid1(nvmet-tcp)+ext4,nfs(ext4)' {SHORT} --runtime 100ms --rounds 10000"
+    for what, end, code, by_hand in (
+        ("Ctrl-C", lambda: client.run("busybox killall -INT lodestone"), 130, None),
+        ("a killed run", lambda: client.run("busybox killall -KILL lodestone"), 137, client),
+        ("a killed agent", lambda: server.run("busybox killall -KILL lodestone"), 3, server),
+    ):
+        client.run("rm -rf $HOME/.local/share/lodestone/runs")
+        job = client.start(f"{RUN} exec lodestone run {endless}")
+        client.sh(f"until ls $HOME/.local/share/lodestone/runs/*.jsonl >/dev/null 2>&1 || [ -e /lab/{job}.code ]; do sleep 0.1; done")
+        end()
+        result = client.wait(job)
+        lab.equal(f"{what}: the run ends", result.code, code, result.err)
+        nothing_is_left(what, by_hand)
 
 
 def zones(lab):
@@ -299,5 +412,5 @@ def one_fault(machine, udev, options, end, moment):
     return known.get((end, result.code)) or f"unexpected {result.code}: {result.err}"
 
 
-TESTS = [in_images, on_disks, served_alone, zones, known_cost, faults_in_images, faults_on_disks]
+TESTS = [in_images, on_disks, served_alone, served_by_another, zones, known_cost, faults_in_images, faults_on_disks]
 SMOKE = [faults_in_images, faults_on_disks]

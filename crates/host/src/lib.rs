@@ -55,7 +55,7 @@ pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
 pub use identity::identify;
 pub use inventory::{inventory, inventory_of};
 pub use limits::{is_root, page_bytes, raise_limits};
-pub use machine::{clock_source, trusts_the_counter};
+pub use machine::{boot_id, clock_source, trusts_the_counter};
 pub use stack::measure_ciphers;
 pub use target::TargetError;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use model::fact;
 
 use crate::mounts::mounts;
-use crate::probes::{throttled_before, throttled_now};
+use crate::probes::throttled;
 use crate::stack::entries;
 use crate::{Roots, read_line};
 
@@ -27,9 +27,9 @@ pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
     };
     put(fact::LOWEST_CLOCK, khz("scaling_min_freq").into_iter().min().map(hertz));
     put(fact::HIGHEST_CLOCK, khz("scaling_max_freq").into_iter().max().map(hertz));
-    let slow = throttled_now(roots);
+    let (slow, was_slow) = throttled(roots);
     put(fact::THROTTLED, Some(slow.join("; ")).filter(|text| !text.is_empty()));
-    put(fact::THROTTLED_BEFORE, throttled_before(roots).then(|| "1".to_owned()));
+    put(fact::THROTTLED_BEFORE, was_slow.then(|| "1".to_owned()));
     put(fact::VIRTUALISATION, virtualisation(roots));
     put(fact::CLOUD, cloud(roots).map(str::to_owned));
     put(fact::CONTAINER, container(roots, root));
@@ -44,6 +44,11 @@ pub(crate) fn facts(roots: &Roots, root: &Path) -> BTreeMap<String, String> {
     let off = command_line.split_ascii_whitespace().any(|word| word == "mitigations=off");
     put(fact::MITIGATIONS, off.then(|| "off".to_owned()));
     facts
+}
+
+/// What the kernel calls this boot of this machine; empty if it does not say.
+pub fn boot_id() -> String {
+    read_line("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
 /// The kernel's clock source, such as `tsc`.

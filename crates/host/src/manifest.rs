@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::confined::{Identity, hooks, new_file, open_below};
 use crate::identity::id_and_name;
-use crate::read_line;
 use crate::shared_filesystems::is_without_owners;
 
 /// Name of the manifest in its private directory.
@@ -45,7 +44,7 @@ impl Manifest {
             run: run.to_owned(),
             host,
             host_name,
-            boot: read_line("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+            boot: crate::boot_id(),
             pid_namespace: namespace.display().to_string(),
             pid,
             process_start: process_start(pid).unwrap_or(0),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::{DeviceActivity, Layer, LayerKind, MachineCpu, fact};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::probes::{hottest, throttled_now};
+use crate::probes::{hottest, throttled};
 use crate::stack::entries;
 use crate::{Counters, Roots, difference, machine_cpu, read_line};
 
@@ -184,7 +184,7 @@ pub fn slowness(roots: &Roots) -> Vec<Concern> {
         let message = "the machine runs on battery and may save power at the cost of speed; plug it in";
         found.push(Concern { topic: "battery", message: message.to_owned() });
     }
-    let throttled = throttled_now(roots);
+    let (throttled, _) = throttled(roots);
     if !throttled.is_empty() {
         let message = format!("the processors are already slowed before the run: {}", throttled.join(", "));
         found.push(Concern { topic: "throttled", message });

@@ -159,8 +159,9 @@ pub struct RunArgs {
     pub targets: Vec<OsString>,
 
     /// Make storage stacks, measure them in turn, and remove them (root): where they are made, as image:SIZE for image files of
-    /// this size each in the current directory, image:DIRECTORY:SIZE, or block devices by commas, which --overwrite must name too
-    #[arg(long, value_name = "GROUND", requires = "stack", conflicts_with = "targets", help_heading = STACKS)]
+    /// this size each in the current directory, image:DIRECTORY:SIZE, or block devices by commas, which --overwrite must name too;
+    /// HOST:GROUND is on another machine, which serves it to this one by iscsi, nvmet-tcp or nfs
+    #[arg(long, value_name = "[HOST:]GROUND", requires = "stack", conflicts_with = "targets", help_heading = STACKS)]
     pub on: Option<String>,
 
     /// The stacks to make, by commas, each from its lowest layer to its filesystem: ext4, luks+btrfs, 'raid1(luks)+xfs',

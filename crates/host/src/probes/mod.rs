@@ -37,7 +37,7 @@ use kernel_file::KernelFile;
 
 pub(crate) use disk_temperature::disk_sensors;
 pub(crate) use temperature::hottest;
-pub(crate) use throttling::{throttled_before, throttled_now};
+pub(crate) use throttling::throttled;
 
 /// All probes, in the order in which they poll and in which their series are shown.
 pub static PROBES: &[Probe] = &[

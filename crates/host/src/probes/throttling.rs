@@ -196,13 +196,8 @@ fn cooling(roots: &Roots) -> Vec<Cooling> {
     found.collect()
 }
 
-/// True if a Raspberry Pi has detected any of these since boot.
-pub(crate) fn throttled_before(roots: &Roots) -> bool {
-    pi_flags_now(roots).is_some_and(|flags| flags & PI_SEEN != 0)
-}
-
-/// What slows the processors now, each in a few words.
-pub(crate) fn throttled_now(roots: &Roots) -> Vec<String> {
+/// What slows the processors now, each in a few words, and whether a Raspberry Pi has detected any of its reasons since boot.
+pub(crate) fn throttled(roots: &Roots) -> (Vec<String>, bool) {
     let mut found = Vec::new();
     let flags = pi_flags_now(roots).unwrap_or(0);
     let words = ["supply voltage too low", "clock capped", "throttled", "too warm for the full clock"];
@@ -216,7 +211,7 @@ pub(crate) fn throttled_now(roots: &Roots) -> Vec<String> {
             found.push(format!("cooling by {} is on", device.kind));
         }
     }
-    found
+    (found, flags & PI_SEEN != 0)
 }
 
 #[cfg(test)]
@@ -237,10 +232,10 @@ mod tests {
                 probe.at(0),
                 ["undervoltage 0 1", "capped 0 1", "throttled 0 1", "soft_limit 0 1", "seen 0 1"]
             );
-            assert!(throttled_now(&tree.roots()).is_empty());
+            assert!(throttled(&tree.roots()).0.is_empty());
             tree.file(&file, "50005\n");
             assert_eq!(probe.at(5), ["undervoltage 1 1", "throttled 1 1", "seen 1 1"]);
-            assert_eq!(throttled_now(&tree.roots()).len(), 2);
+            assert_eq!(throttled(&tree.roots()).0.len(), 2);
             tree.file(&file, "0x80008\n");
             assert_eq!(probe.at(10), ["undervoltage 0 1", "throttled 0 1", "soft_limit 1 1"]);
         }
@@ -254,14 +249,14 @@ mod tests {
         tree.file("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "0\n");
         let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
         assert_eq!(probe.at(0), ["undervoltage 0 1"]);
-        assert!(throttled_now(&tree.roots()).is_empty());
+        assert!(throttled(&tree.roots()).0.is_empty());
         tree.file("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "1\n");
         assert_eq!(probe.at(5), ["undervoltage 1 1"]);
-        assert_eq!(throttled_now(&tree.roots()), ["supply voltage too low"]);
-        assert!(!throttled_before(&tree.roots()));
+        assert_eq!(throttled(&tree.roots()).0, ["supply voltage too low"]);
+        assert!(!throttled(&tree.roots()).1);
         tree.program("vcgencmd", "throttled=0xe0006\n", 0);
-        assert_eq!(throttled_now(&tree.roots()), ["clock capped", "throttled"]);
-        assert!(throttled_before(&tree.roots()));
+        assert_eq!(throttled(&tree.roots()).0, ["clock capped", "throttled"]);
+        assert!(throttled(&tree.roots()).1);
     }
 
     #[test]
@@ -295,8 +290,8 @@ mod tests {
         device(1, "pwm-fan\n", "3\n");
         let mut probe = Driven::begin(&PROBE, &tree, &[]).unwrap();
         assert_eq!(probe.at(0), ["cooling.thermal-cpufreq-0 0.25 1"]);
-        assert_eq!(throttled_now(&tree.roots()), ["cooling by thermal-cpufreq-0 is on"]);
+        assert_eq!(throttled(&tree.roots()).0, ["cooling by thermal-cpufreq-0 is on"]);
         device(0, "thermal-cpufreq-0\n", "0\n");
-        assert!(throttled_now(&tree.roots()).is_empty());
+        assert!(throttled(&tree.roots()).0.is_empty());
     }
 }

@@ -29,7 +29,7 @@ const ENDING_STEP: Duration = Duration::from_secs(10 * 60);
 /// How often it is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
 /// Version of the format.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The first line.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -21,20 +21,22 @@ mod plan;
 mod request;
 mod secrets;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 pub use journal::{Found, State, directory, found};
-pub use kinds::{Kind, Lack, Setting, kinds};
+pub use kinds::{Kind, Lack, Setting, Side, kinds};
 pub use plan::{Step, passed_bytes, plan, shown};
-pub use request::{Disk, Ground, Precondition, Request, RequestError, Stack};
+pub use request::{Disk, Ground, Precondition, Request, RequestError, Server, Stack};
 
 use crate::consent::Consent;
 use crate::{Hold, Roots};
 use journal::Journal;
-use kinds::load;
 use objects::{Key, Maker, unmake};
 use plan::{Object, What};
 
@@ -110,6 +112,35 @@ pub enum StackError {
     },
 }
 
+/// What stacks are known by, and nobody else knows.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Named {
+    /// Their id: eight lower-case letters and digits.
+    pub id: String,
+    /// What the two ends of a network trust each other by.
+    secret: String,
+}
+
+impl Named {
+    /// With this id, and a secret that is random.
+    ///
+    /// # Errors
+    /// The kernel gives no random numbers.
+    pub fn new(id: String) -> Result<Self, StackError> {
+        Ok(Self { id, secret: objects::secret().map_err(no_randomness)? })
+    }
+}
+
+impl std::fmt::Debug for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Named").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+fn no_randomness(error: std::io::Error) -> StackError {
+    StackError::Step { step: "head --bytes=64 /dev/urandom".to_owned(), why: error.to_string() }
+}
+
 /// Stacks that stand.
 #[derive(Debug)]
 pub struct Stacks {
@@ -118,6 +149,8 @@ pub struct Stacks {
     journal: Journal,
     objects: Vec<Object>,
     mounted: Vec<(String, PathBuf)>,
+    /// The name of each stack with each command of its first making.
+    commands: Vec<(String, String)>,
     bytes: u64,
     makings: u32,
     /// How long making them took.
@@ -134,31 +167,31 @@ fn living() -> MutexGuard<'static, Vec<(Roots, PathBuf, Vec<Object>)>> {
 }
 
 impl Stacks {
-    /// Makes stacks of a request that was checked, with this id of eight lower-case letters and digits, on the disks that may be
-    /// overwritten, in the order of [`Request::disks`]. If a step fails, or the user asks to stop, what was made is removed.
+    /// Makes stacks of a request that was checked, or one side of them, on the disks that may be overwritten, in the order of
+    /// [`Request::disks`]. If a step fails, or the user asks to stop, what was made is removed.
     ///
     /// # Errors
     /// A step failed, or the user asked to stop.
     pub fn make(
         roots: &Roots,
         request: &Request,
-        id: &str,
+        named: &Named,
+        side: Option<Side>,
         disks: Vec<Consent>,
         interrupt: &AtomicBool,
     ) -> Result<Self, StackError> {
         let (directory, began) = (directory(), Instant::now());
-        let key = Key::new().map_err(|error| StackError::Step {
-            step: "head --bytes=64 /dev/urandom".to_owned(),
-            why: error.to_string(),
-        })?;
+        let Named { id, secret } = named;
+        let key = Key::new(secret).map_err(no_randomness)?;
         let holds = disks.into_iter().map(|consent| Some(Hold::from(consent))).collect();
         let mut maker = Maker { roots, interrupt, key, holds };
         let journal = Journal::begin(&directory, id, request)?;
         let mut stacks = Self {
-            id: id.to_owned(),
+            id: id.clone(),
             roots: roots.clone(),
             objects: Vec::new(),
             mounted: Vec::new(),
+            commands: Vec::new(),
             bytes: request.bytes(),
             makings: request.makings,
             took: Duration::ZERO,
@@ -166,9 +199,12 @@ impl Stacks {
             journal,
         };
         for stack in &request.stacks {
-            stack.kinds().for_each(|kind| load(roots, kind.modules));
+            let needs = stack.parts_on(side).flat_map(|(kind, side)| kind.needs_for(side));
+            needs.for_each(|needs| needs.load(roots));
         }
-        match stacks.make_all(plan(request, id, &directory), &mut maker) {
+        let is_here = |step: &Step| side.is_none() || step.side.is_none() || step.side == side;
+        let steps = plan(request, id, &directory).into_iter().filter(is_here);
+        match stacks.make_all(steps, &mut maker) {
             Ok(()) => {
                 let place = |name: &String| request.stacks.iter().position(|stack| stack.name == *name);
                 stacks.mounted.sort_by_key(|(name, _)| place(name));
@@ -183,7 +219,12 @@ impl Stacks {
         }
     }
 
-    fn make_all(&mut self, steps: Vec<Step>, maker: &mut Maker<'_>) -> Result<(), StackError> {
+    fn make_all(
+        &mut self,
+        steps: impl Iterator<Item = Step>,
+        maker: &mut Maker<'_>,
+    ) -> Result<(), StackError> {
+        let mut first: BTreeMap<String, String> = BTreeMap::new();
         for step in steps {
             if maker.interrupt.load(Ordering::Relaxed) {
                 return Err(StackError::Interrupted);
@@ -192,11 +233,16 @@ impl Stacks {
             self.objects.push(step.object.clone());
             self.publish();
             self.remarks.extend(maker.make(&step.object, &|| self.journal.lock())?);
+            let making = first.entry(step.stack.clone()).or_insert_with(|| step.object.stack.clone());
+            if *making == step.object.stack && step.object.what.is_telling() {
+                let typed = step.object.what.typed().into_iter();
+                self.commands.extend(typed.map(|typed| (step.stack.clone(), typed)));
+            }
             match step.object.what {
                 What::Mount { point, .. } => self.mounted.push((step.stack, point)),
                 // It is measured where it is mounted again.
-                What::Remote { point, .. } => {
-                    self.mounted.pop();
+                What::Remote { point, shared, .. } => {
+                    self.mounted.retain(|(_, mounted)| *mounted != shared.path);
                     self.mounted.push((step.stack, point));
                 }
                 _ => {}
@@ -233,26 +279,8 @@ impl Stacks {
     }
 
     /// The name of each stack with each command that made one of its layers or its filesystem, or mounted it, for the first time.
-    pub fn commands(&self) -> Vec<(String, String)> {
-        let first = self.mounted.iter().step_by(self.makings as usize);
-        let all = first.flat_map(|(name, point)| {
-            let of = self.objects.iter().filter(move |object| point.ends_with(&object.stack));
-            of.map(move |object| (name, &object.what))
-        });
-        let is_telling = |what: &What| {
-            matches!(
-                what,
-                What::Region { .. }
-                    | What::Prepared { .. }
-                    | What::Layer(_)
-                    | What::Filesystem { .. }
-                    | What::Mount { .. }
-                    | What::Share { .. }
-                    | What::Remote { .. }
-            )
-        };
-        let telling = all.filter(|(_, what)| is_telling(what));
-        telling.flat_map(|(name, what)| what.typed().into_iter().map(|typed| (name.clone(), typed))).collect()
+    pub fn commands(&self) -> &[(String, String)] {
+        &self.commands
     }
 
     /// Leaves them as they stand, until they are destroyed by this id.

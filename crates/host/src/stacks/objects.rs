@@ -40,15 +40,23 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub fn new() -> std::io::Result<Self> {
-        let (mut key, mut secret) = ([0; 64], [0; 16]);
-        let mut random = File::open("/dev/urandom")?;
-        random.read_exact(&mut key)?;
-        random.read_exact(&mut secret)?;
+    /// A new key, with this secret.
+    pub fn new(secret: &str) -> std::io::Result<Self> {
         let mut file = in_memory()?;
-        file.write_all(&key)?;
-        Ok(Self { file, secret: secret.iter().map(|byte| format!("{byte:02x}")).collect() })
+        file.write_all(&random::<64>()?)?;
+        Ok(Self { file, secret: secret.to_owned() })
     }
+}
+
+/// A new secret.
+pub(super) fn secret() -> std::io::Result<String> {
+    Ok(random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The path under which the programs that this process starts open one of its files.

@@ -9,7 +9,7 @@ use twox_hash::XxHash3_64;
 use super::deed::{Deed, Remains};
 use super::device::{Device, Words};
 use super::disks::END;
-use super::kinds::{Layer, Role, Share, find_kind};
+use super::kinds::{Layer, Role, Share, Shared, Side, find_kind};
 use super::request::{Ground, Part, Precondition, Request, Stack, written};
 
 /// Bytes of a sector of the device mapper.
@@ -36,6 +36,8 @@ pub(crate) enum What {
     Region { name: String, disk: PathBuf, id: String, number: usize, start: u64, bytes: u64 },
     /// What a ground had, discarded or overwritten.
     Prepared { on: Device, how: Precondition, bytes: u64 },
+    /// What serves a layer.
+    Serve(Layer),
     /// A layer between ground and filesystem.
     Layer(Layer),
     /// A filesystem.
@@ -49,9 +51,9 @@ pub(crate) enum What {
     /// A mount of a filesystem.
     Mount { kind: String, on: Vec<Device>, point: PathBuf, options: Vec<String> },
     /// A mounted filesystem that is shared.
-    Share { kind: String, served: PathBuf },
+    Share { kind: String, shared: Shared },
     /// A mount of what is shared.
-    Remote { kind: String, served: PathBuf, point: PathBuf, options: Vec<String> },
+    Remote { kind: String, shared: Shared, point: PathBuf, options: Vec<String> },
 }
 
 /// One step: an object that is made.
@@ -59,6 +61,8 @@ pub(crate) enum What {
 pub struct Step {
     /// The name of the stack that it is of.
     pub stack: String,
+    /// The machine on which it is made, if what is served is served by another one; `None` for both.
+    pub side: Option<Side>,
     /// What it makes.
     pub(crate) object: Object,
 }
@@ -71,6 +75,7 @@ impl What {
                 return Vec::new();
             }
             Self::Quiet { id } => return quiet(id),
+            Self::Serve(layer) => return layer.serve(),
             Self::Layer(layer) => return layer.role().map_or_else(Vec::new, |role| (role.make)(layer)),
             Self::Prepared { on, how, bytes } => {
                 return how.commands(on, *bytes).into_iter().map(Deed::Run).collect();
@@ -96,13 +101,13 @@ impl What {
                 }
                 words.and_device(&on[0]).and(&text(point))
             }
-            Self::Share { kind, served } => {
+            Self::Share { kind, shared } => {
                 let Some(share) = share(kind) else { return Vec::new() };
-                (share.share)(served)
+                (share.share)(shared)
             }
-            Self::Remote { kind, served, point, options } => {
+            Self::Remote { kind, shared, point, options } => {
                 let Some(share) = share(kind) else { return Vec::new() };
-                mount(share.mount_type, options).and(&(share.source)(served)).and(&text(point))
+                mount(share.mount_type, options).and(&(share.source)(shared)).and(&text(point))
             }
         };
         vec![Deed::Run(words)]
@@ -139,13 +144,13 @@ impl What {
                 vec![(remains, Words::of(&["dmsetup", "remove", name]).into())]
             }
             Self::Layer(layer) => layer.undo(),
-            Self::Quiet { .. } => self.deeds().iter().rev().filter_map(Deed::undo).collect(),
+            Self::Quiet { .. } | Self::Serve(_) => self.deeds().iter().rev().filter_map(Deed::undo).collect(),
             Self::Mount { point, .. } | Self::Remote { point, .. } => {
                 vec![(Remains::Mount(point.clone()), Words::of(&["umount", &text(point)]).into())]
             }
-            Self::Share { kind, served } => {
+            Self::Share { kind, shared } => {
                 let remains =
-                    |share: &Share| (Remains::Shared(served.clone()), (share.unshare)(served).into());
+                    |share: &Share| (Remains::Shared(shared.path.clone()), (share.unshare)(shared).into());
                 share(kind).map(remains).into_iter().collect()
             }
             _ => Vec::new(),
@@ -167,11 +172,26 @@ impl What {
         }
     }
 
+    /// True if how it was made may matter for figures.
+    pub fn is_telling(&self) -> bool {
+        matches!(
+            self,
+            Self::Region { .. }
+                | Self::Prepared { .. }
+                | Self::Serve(_)
+                | Self::Layer(_)
+                | Self::Filesystem { .. }
+                | Self::Mount { .. }
+                | Self::Share { .. }
+                | Self::Remote { .. }
+        )
+    }
+
     /// Bytes that making it writes, or reads, besides a few of its own.
     fn passes(&self) -> u64 {
         match self {
             Self::Layer(layer) => layer.role().map_or(0, |role| (role.passes)(layer)),
-            Self::Prepared { how: Precondition::WriteOnce, bytes, .. } => *bytes,
+            Self::Prepared { how: Precondition::WriteOnce | Precondition::Zero, bytes, .. } => *bytes,
             Self::Prepared { how: Precondition::WriteTwice, bytes, .. } => bytes.saturating_mul(2),
             _ => 0,
         }
@@ -200,6 +220,7 @@ impl Precondition {
         match self {
             Self::None => Vec::new(),
             Self::Discard => vec![Words::of(&["blkdiscard"]).and_device(on)],
+            Self::Zero => vec![Words::of(&["blkdiscard", "--zeroout", "--step", "32M"]).and_device(on)],
             Self::WriteOnce => vec![write()],
             Self::WriteTwice => vec![write(), write()],
         }
@@ -249,13 +270,14 @@ fn text(path: &Path) -> String {
 pub fn plan(request: &Request, id: &str, directory: &Path) -> Vec<Step> {
     let own = directory.join(id);
     let mut steps = Steps { request, id, steps: Vec::new(), loops: 0, port: first_port(id) };
-    let of_all = |what: What| Step { stack: String::new(), object: Object { stack: String::new(), what } };
-    steps.steps.push(of_all(What::Directory { path: own.clone() }));
-    steps.steps.push(of_all(What::Quiet { id: id.to_owned() }));
+    let of_all =
+        |side, what| Step { stack: String::new(), side, object: Object { stack: String::new(), what } };
+    steps.steps.push(of_all(None, What::Directory { path: own.clone() }));
+    steps.steps.push(of_all(None, What::Quiet { id: id.to_owned() }));
     if let Ground::Disks(disks) = &request.ground {
         for (number, disk) in disks.iter().take(request.most_members()).enumerate() {
             let what = What::Disk { path: disk.path.clone(), id: id.to_owned(), number };
-            steps.steps.push(of_all(what));
+            steps.steps.push(of_all(Some(Side::Server), what));
         }
     }
     let n = request.stacks.len();
@@ -303,9 +325,9 @@ struct OfStack<'s, 'a> {
 }
 
 impl OfStack<'_, '_> {
-    fn push(&mut self, what: What) {
+    fn push(&mut self, side: Side, what: What) {
         let object = Object { stack: self.key.clone(), what };
-        self.all.steps.push(Step { stack: self.stack.name.clone(), object });
+        self.all.steps.push(Step { stack: self.stack.name.clone(), side: Some(side), object });
     }
 
     fn make(mut self, own: &Path) {
@@ -313,26 +335,31 @@ impl OfStack<'_, '_> {
         let Role::Filesystem(filesystem) = &kind.role else { unreachable!("the parser puts it there") };
         let on = self.devices(&self.stack.filesystem, self.stack.layers.len());
         let label = (filesystem.label)(self.all.id);
-        self.push(What::Filesystem { kind: kind.name.to_owned(), label, on: on.clone() });
+        let side = self.stack.side_above(self.stack.layers.len());
+        self.push(side, What::Filesystem { kind: kind.name.to_owned(), label, on: on.clone() });
         let own_options = filesystem.options.iter().map(|option| (*option).to_owned());
         let options = own_options.chain(settings.iter().map(written)).collect();
         let point = own.join(&self.key);
         let Some(remote) = &self.stack.share else {
-            self.push(What::Directory { path: point.clone() });
-            self.push(What::Mount { kind: filesystem.mount_type.to_owned(), on, point, options });
+            self.push(side, What::Directory { path: point.clone() });
+            self.push(side, What::Mount { kind: filesystem.mount_type.to_owned(), on, point, options });
             return;
         };
-        let served = own.join(format!("{}-served", self.key));
-        self.push(What::Directory { path: served.clone() });
+        let server = self.all.request.server.as_ref();
+        let there = server.map_or(own.to_owned(), |server| server.directory.join(self.all.id));
+        let path = there.join(format!("{}-served", self.key));
+        self.push(side, What::Directory { path: path.clone() });
         let kind = filesystem.mount_type.to_owned();
-        self.push(What::Mount { kind, on, point: served.clone(), options });
+        self.push(side, What::Mount { kind, on, point: path.clone(), options });
         let kind = remote.kind.name.to_owned();
-        self.push(What::Share { kind: kind.clone(), served: served.clone() });
-        self.push(What::Directory { path: point.clone() });
+        let (server, client) = self.all.request.ends_of(remote);
+        let shared = Shared { path, server, client };
+        self.push(side, What::Share { kind: kind.clone(), shared: shared.clone() });
+        self.push(Side::Client, What::Directory { path: point.clone() });
         let own_options = share(&kind).map_or(&[][..], |share| share.options);
         let own_options = own_options.iter().map(|option| (*option).to_owned());
-        let options = own_options.chain(remote.settings.iter().map(written)).collect();
-        self.push(What::Remote { kind, served, point, options });
+        let options = own_options.chain(remote.settings().map(written)).collect();
+        self.push(Side::Client, What::Remote { kind, shared, point, options });
     }
 
     /// The devices that a part takes, which has `below` layers below it.
@@ -351,22 +378,31 @@ impl OfStack<'_, '_> {
                 self.layers += 1;
                 let port = self.all.port;
                 self.all.port = port.saturating_add(u16::from(part.kind.is_served()));
-                What::Layer(Layer {
+                let layer = Layer {
                     kind: part.kind.name.to_owned(),
                     name: format!("lode{}_{}_{}", self.all.id, self.number, self.layers),
                     on,
-                    settings: part.settings.clone(),
+                    settings: part.settings().cloned().collect(),
                     bytes: self.all.request.bytes(),
                     port: if part.kind.is_served() { port } else { 0 },
-                })
+                    server: self.all.request.ends_of(part).0,
+                };
+                if part.kind.is_served() {
+                    self.push(Side::Server, What::Serve(layer.clone()));
+                }
+                What::Layer(layer)
             }
         };
         let device = what.device().expect("a ground and a layer make a device");
-        self.push(what);
+        self.push(stack.side_above(layers), what);
         let request = self.all.request;
         let how = request.precondition();
         if layers == 0 && how != Precondition::None {
-            self.push(What::Prepared { on: device.clone(), how, bytes: request.bytes() });
+            self.push(Side::Server, What::Prepared { on: device.clone(), how, bytes: request.bytes() });
+        }
+        if stack.needs_zeros(layers) {
+            let how = Precondition::Zero;
+            self.push(Side::Client, What::Prepared { on: device.clone(), how, bytes: request.bytes() });
         }
         device
     }
@@ -380,7 +416,7 @@ impl OfStack<'_, '_> {
             Ground::Images { directory, .. } => {
                 let more = if ground == 0 { String::new() } else { format!("-{}", ground + 1) };
                 let image = directory.join(format!("lodestone-{id}-{}{more}.img", self.key));
-                self.push(What::Image { path: image.clone(), bytes });
+                self.push(Side::Server, What::Image { path: image.clone(), bytes });
                 self.all.loops += 1;
                 What::Loop { image, number: self.all.loops, bytes }
             }
@@ -418,6 +454,9 @@ pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::super::request::Server;
     use super::*;
 
     const DIRECTORY: &str = "/var/lib/lodestone/stacks";
@@ -438,6 +477,7 @@ mod tests {
             ("raid1(integrity)+ext4,ext4", None, 1, 2 * GIB),
             ("ext4,raid0+ext4", Some(Precondition::WriteTwice), 3, 3 * 3 * 2 * GIB),
             ("ext4", Some(Precondition::Discard), 1, 0),
+            ("luks+nvmet-tcp+xfs,nvmet-tcp+luks+xfs,nvmet-tcp+ext4", None, 1, GIB),
         ] {
             let parsed = Request::parse("image:1G", stacks, Path::new("/here")).unwrap();
             let request = Request { wanted: how, makings, ..parsed };
@@ -554,6 +594,69 @@ mod tests {
             "losetup --detach $loop1",
         ];
         assert!(order.map(position).is_sorted(), "{remove:#?}");
+    }
+
+    #[test]
+    fn what_is_below_the_network_is_made_on_its_server_and_what_is_above_on_the_client() {
+        let addresses = |last| Ipv4Addr::new(192, 0, 2, last);
+        let server = Server {
+            name: "nas".to_owned(),
+            directory: "/srv/stacks".into(),
+            address: Some(addresses(1)),
+            routes: Vec::new(),
+        };
+        let route = |to: Ipv4Addr| Ok(if to == addresses(1) { addresses(2) } else { addresses(7) });
+        let of = |stacks: &str| {
+            let request = Request::parse("image:/i:1G", stacks, Path::new("/here")).unwrap();
+            request.served_by(server.clone(), route).map_err(|error| error.to_string())
+        };
+        let request =
+            of("raid1(luks+iscsi(address=192.0.2.9))+plain+ext4,nfs(integrity+xfs,nconnect=2)").unwrap();
+        let steps = plan(&request, "abcd2345", Path::new(DIRECTORY));
+        let made = |side: Side| {
+            let own = steps.iter().filter(|step| step.side.is_none_or(|of| of == side));
+            shown(&own.cloned().collect::<Vec<_>>()).0
+        };
+        let (there, here) = (made(Side::Server), made(Side::Client));
+        let count =
+            |lines: &[String], start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+        for (start, on_server, on_client) in [
+            ("losetup", 0, 0),
+            ("loop", 3, 0),
+            ("cryptsetup luksFormat", 2, 0),
+            ("cryptsetup open --batch-mode --type plain", 0, 1),
+            ("integritysetup format", 1, 0),
+            ("mdadm", 0, 1),
+            ("iscsiadm", 0, 4),
+            ("echo 1 >/sys/kernel/config/target/iscsi/", 2, 0),
+            ("mkfs.ext4", 0, 1),
+            ("mkfs.xfs", 1, 0),
+            ("exportfs", 1, 0),
+            ("mount -t nfs4", 0, 1),
+            ("key=", 1, 1),
+        ] {
+            assert_eq!((count(&there, start), count(&here, start)), (on_server, on_client), "{start}");
+        }
+        let has = |lines: &[String], part: &str| lines.iter().any(|line| line.contains(part));
+        assert!(has(&here, "192.0.2.9:") && has(&there, "np/192.0.2.9:"), "{here:#?}");
+        // The server exports to the address that the client has for its own.
+        let served = "/srv/stacks/abcd2345/2-xfs-served";
+        assert!(has(&there, &format!("192.0.2.2:{served}")), "{there:#?}");
+        let mount = format!("-o vers=4.2,proto=tcp,nconnect=2 192.0.2.1:{served} {DIRECTORY}/abcd2345/2-xfs");
+        assert!(has(&here, &mount), "{here:#?}");
+        for (stacks, words) in [
+            ("ext4", "a stack on nas has one of iscsi, nvmet-tcp and nfs"),
+            ("iscsi+nvmet-tcp+ext4", "a stack on nas has one of"),
+            ("iscsi(address=nas)+ext4", "write an address of IPv4, as in address=192.0.2.1"),
+        ] {
+            let parsed =
+                Request::parse("image:1G", stacks, Path::new("/here")).map_err(|error| error.to_string());
+            let error = parsed.and_then(|request| {
+                request.served_by(server.clone(), route).map_err(|error| error.to_string())
+            });
+            let error = error.unwrap_err();
+            assert!(error.contains(words), "{stacks}: {error}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What stacks a user asks for.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use model::units::{ExactSize, parse_size};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StackError;
 use super::disks::END;
-use super::kinds::{Kind, Lack, find_kind, kinds, lack};
+use super::kinds::{ADDRESS, Kind, Lack, Needs, Side, find_kind, kinds};
 use crate::Roots;
 
 /// Bytes that stay free in the directory of the images.
@@ -29,6 +30,21 @@ pub struct Request {
     pub wanted: Option<Precondition>,
     /// How often each is made.
     pub makings: u32,
+    /// The other machine on which they stand, if they do: what is below the network is made there.
+    pub server: Option<Server>,
+}
+
+/// Another machine on which stacks stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// As the user names it.
+    pub name: String,
+    /// The directory of its journals and mounts.
+    pub directory: PathBuf,
+    /// Its address, where it is known.
+    pub address: Option<Ipv4Addr>,
+    /// Each of its addresses that are used, with the address that this machine has for it.
+    pub routes: Vec<(Ipv4Addr, Ipv4Addr)>,
 }
 
 /// What is done with each device that a stack stands on, before anything is made on it.
@@ -41,12 +57,15 @@ pub enum Precondition {
     Discard,
     /// It is written once with random data: nothing is measured that was never written.
     WriteOnce,
+    /// It is overwritten with zeros, in parts. Not for the user to want.
+    Zero,
     /// It is written twice, so that flash has used up its spare blocks (SNIA's preconditioning of enterprise disks).
     WriteTwice,
 }
 
 /// Where stacks are made.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ground {
     /// In images: files of this many bytes in this directory.
     Images {
@@ -60,7 +79,7 @@ pub enum Ground {
 }
 
 /// A block device that stacks are made on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// Its path.
     pub path: PathBuf,
@@ -109,6 +128,19 @@ impl PartialEq for Part {
     }
 }
 
+impl Part {
+    /// What stands in brackets and is of the layer or a mount option, not where it is served.
+    pub fn settings(&self) -> impl Iterator<Item = &(String, String)> {
+        self.settings.iter().filter(|(name, _)| !self.kind.is_network() || name != ADDRESS.name)
+    }
+
+    /// The address at which it is served, if the user says it.
+    fn address(&self) -> Option<Ipv4Addr> {
+        let given = self.settings.iter().find(|(name, _)| self.kind.is_network() && name == ADDRESS.name);
+        given.and_then(|(_, value)| value.parse().ok())
+    }
+}
+
 /// A setting as it was written.
 pub(super) fn written((name, value): &(String, String)) -> String {
     if value.is_empty() { name.clone() } else { format!("{name}={value}") }
@@ -127,8 +159,15 @@ impl Request {
     /// # Errors
     /// A sentence with what is wrong and what is allowed.
     pub fn parse(on: &str, stacks: &str, here: &Path) -> Result<Self, RequestError> {
-        let wrong = |why: &str| RequestError(format!("--on {on}: {why}"));
-        let ground = ground(on, here).map_err(|why| wrong(&why))?;
+        let ground = ground(on, here).map_err(|why| RequestError(format!("--on {on}: {why}")))?;
+        Self::on(ground, stacks)
+    }
+
+    /// The same where the ground is known.
+    ///
+    /// # Errors
+    /// A sentence with what is wrong and what is allowed.
+    pub fn on(ground: Ground, stacks: &str) -> Result<Self, RequestError> {
         let mut stacks = parts(stacks, ',').map(Stack::parse).collect::<Result<Vec<_>, _>>()?;
         if stacks.is_empty() || stacks.len() > MOST {
             return Err(RequestError(format!("--stack: name 1 to {MOST} stacks, such as ext4,xfs")));
@@ -142,30 +181,94 @@ impl Request {
                 let (needed, name) = (stacks[i].devices(), &stacks[i].name);
                 if needed > disks.len() {
                     let named = disks.len();
-                    return Err(wrong(&format!(
-                        "{name} needs {needed} devices, and {named} {} named",
+                    return Err(RequestError(format!(
+                        "--on: {name} needs {needed} devices, and {named} {} named",
                         if named == 1 { "is" } else { "are" }
                     )));
                 }
             }
         }
-        let request = Self { ground, stacks, wanted: None, makings: 1 };
+        let request = Self { ground, stacks, wanted: None, makings: 1, server: None };
         if matches!(request.ground, Ground::Images { .. }) {
             request.is_large_enough()?;
         }
         Ok(request)
     }
 
+    /// The same on another machine, of which `route` gives the address that this machine has for it.
+    ///
+    /// # Errors
+    /// A stack does not go over exactly one network, or the address of its server is not known or cannot be reached.
+    pub fn served_by(
+        mut self,
+        server: Server,
+        route: impl Fn(Ipv4Addr) -> std::io::Result<Ipv4Addr>,
+    ) -> Result<Self, RequestError> {
+        let Server { name: machine, address: known, .. } = &server;
+        let mut routes = Vec::new();
+        for stack in &self.stacks {
+            let mut networks = stack.parts().filter(|part| part.kind.is_network());
+            let (Some(network), None) = (networks.next(), networks.next()) else {
+                return Err(RequestError(format!(
+                    "--stack {}: a stack on {machine} has one of iscsi, nvmet-tcp and nfs: what is below it is made there, \
+                     what is above it here",
+                    stack.name
+                )));
+            };
+            let address = network.address().or(*known).ok_or_else(|| {
+                RequestError(format!(
+                    "--stack {}: the address of {machine} is not known: write it as in {}(address=192.0.2.1)",
+                    stack.name, network.kind.name
+                ))
+            })?;
+            let own = route(address).map_err(|error| {
+                RequestError(format!(
+                    "--stack {}: {machine} has no way from here at {address}: {error}",
+                    stack.name
+                ))
+            })?;
+            routes.push((address, own));
+        }
+        self.server = Some(Server { routes, ..server });
+        Ok(self)
+    }
+
+    /// The same where this machine serves to itself.
+    ///
+    /// # Errors
+    /// It names the address of a server.
+    pub fn served_here(self) -> Result<Self, RequestError> {
+        let addressed = |stack: &&Stack| stack.parts().any(|part| part.address().is_some());
+        match self.stacks.iter().find(addressed) {
+            Some(stack) => Err(RequestError(format!(
+                "--stack {}: this machine serves to itself, at an address of its own: leave `address=` out, or name the machine \
+                 that serves, as in --on nas:image:4G",
+                stack.name
+            ))),
+            None => Ok(self),
+        }
+    }
+
+    /// The addresses of the machine that serves a part, and of that which uses it.
+    pub(super) fn ends_of(&self, part: &Part) -> (Ipv4Addr, Ipv4Addr) {
+        let here = (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
+        let Some(server) = &self.server else { return here };
+        let address = part.address().or(server.address);
+        server.routes.iter().find(|(of, _)| Some(*of) == address).copied().unwrap_or(here)
+    }
+
     /// The same with what each stack is without its layers, and without each of them: what they cost. The plainest come first, as
-    /// the first stack is what the others are compared with.
+    /// the first stack is what the others are compared with. On another machine none is without the network.
     ///
     /// # Errors
     /// These are too many.
-    pub fn with_layers(mut self) -> Result<Self, RequestError> {
+    pub fn with_layers(mut self, is_elsewhere: bool) -> Result<Self, RequestError> {
         let mut all: Vec<Stack> = Vec::new();
         for stack in &self.stacks {
-            let without = (0..stack.dispensable()).map(|i| stack.without(|other| other != i));
-            let plain = stack.without(|_| false);
+            let is_kept = |i: usize| is_elsewhere && Some(i) == stack.network();
+            let without =
+                (0..stack.dispensable()).filter(|i| !is_kept(*i)).map(|i| stack.without(|other| other != i));
+            let plain = stack.without(is_kept);
             all.extend([plain].into_iter().chain(without).chain([stack.clone()]));
         }
         let mut kept: Vec<Stack> = Vec::new();
@@ -261,59 +364,58 @@ impl Request {
     /// # Errors
     /// There is no such directory or block device, or it is too small.
     pub fn located(self) -> Result<Self, StackError> {
-        let ground = match self.ground {
-            Ground::Images { directory, bytes } => {
-                let failed = |error: std::io::Error| StackError::Directory {
-                    directory: directory.clone(),
-                    why: error.to_string(),
-                };
-                Ground::Images { directory: directory.canonicalize().map_err(failed)?, bytes }
-            }
-            Ground::Disks(disks) => {
-                let located = disks.into_iter().map(|disk| located(&disk.path));
-                Ground::Disks(located.collect::<Result<_, _>>()?)
-            }
-        };
-        let request = Self { ground, ..self };
-        if request.wanted == Some(Precondition::Discard) {
-            if let Ground::Images { .. } = request.ground {
+        let request = Self { ground: self.ground.located()?, ..self };
+        request.fits_disks()?;
+        Ok(request)
+    }
+
+    /// Checks that its disks are different ones, and can do what is wanted first.
+    ///
+    /// # Errors
+    /// They are not, or cannot.
+    pub fn fits_disks(&self) -> Result<(), StackError> {
+        if self.wanted == Some(Precondition::Discard) {
+            if let Ground::Images { .. } = self.ground {
                 let why = "--precondition discard: this would give an image's blocks back to its filesystem; use write-once";
                 return Err(RequestError(why.to_owned()).into());
             }
-            if let Some(disk) = request.disks().iter().find(|disk| !disk.discards) {
+            if let Some(disk) = self.disks().iter().find(|disk| !disk.discards) {
                 let why = "it does not support discard; use --precondition none, write-once or write-twice"
                     .to_owned();
                 return Err(StackError::Disk { disk: disk.path.clone(), why });
             }
         }
-        let disks = request.disks();
+        let disks = self.disks();
         let is_again = |(i, disk): &(usize, &Disk)| disks[..*i].iter().any(|other| other.path == disk.path);
         if let Some((_, disk)) = disks.iter().enumerate().find(is_again) {
             return Err(StackError::Disk { disk: disk.path.clone(), why: "it is named twice".to_owned() });
         }
-        Ok(request)
+        Ok(())
     }
 
-    /// Checks that this machine can make it, and this user may.
+    /// Checks that this machine can make its side of it, if one is named, and this user may.
     ///
     /// # Errors
     /// What is missing.
-    pub fn check(&self, roots: &Roots) -> Result<(), StackError> {
+    pub fn check(&self, roots: &Roots, side: Option<Side>) -> Result<(), StackError> {
         if !crate::is_root() {
             return Err(StackError::NotRoot);
         }
-        if let Some(lack) = self.ground.lacks(roots) {
+        let has_ground = side != Some(Side::Client);
+        let lack = if has_ground { self.ground.lack(roots) } else { Needs::of(MOUNT, &[]).lack(roots) };
+        if let Some(lack) = lack {
             return Err(StackError::Lacks { what: "each stack".into(), lack });
         }
         for stack in &self.stacks {
-            if let Some(lack) = stack.kinds().find_map(|kind| kind.lacks(roots)) {
+            let mut parts = stack.parts_on(side);
+            if let Some(lack) = parts.find_map(|(kind, side)| kind.lacks_for(roots, side)) {
                 return Err(StackError::Lacks { what: stack.name.clone(), lack });
             }
         }
-        if let Ground::Images { directory, bytes } = &self.ground {
-            self.fits(directory, *bytes)?;
+        match &self.ground {
+            Ground::Images { directory, bytes } if has_ground => self.fits(directory, *bytes),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn fits(&self, directory: &Path, bytes: u64) -> Result<(), StackError> {
@@ -334,14 +436,34 @@ impl Request {
     }
 }
 
+/// What mounts, and its package.
+const MOUNT: &[(&str, &str)] = &[("mount", "mount"), ("umount", "mount")];
+
 impl Ground {
+    /// The same with the paths of what is there, without links, and the sizes of the devices.
+    fn located(self) -> Result<Self, StackError> {
+        Ok(match self {
+            Self::Images { directory, bytes } => {
+                let failed = |error: std::io::Error| StackError::Directory {
+                    directory: directory.clone(),
+                    why: error.to_string(),
+                };
+                Self::Images { directory: directory.canonicalize().map_err(failed)?, bytes }
+            }
+            Self::Disks(disks) => {
+                let located = disks.into_iter().map(|disk| located(&disk.path));
+                Self::Disks(located.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
     /// What this machine lacks for it, the first of it.
-    fn lacks(&self, roots: &Roots) -> Option<Lack> {
-        let (programs, module) = match self {
-            Self::Images { .. } => ([("losetup", "mount"), ("mount", "mount"), ("umount", "mount")], "loop"),
-            Self::Disks(_) => ([("dmsetup", "dmsetup"), ("mount", "mount"), ("umount", "mount")], "dm_mod"),
+    fn lack(&self, roots: &Roots) -> Option<Lack> {
+        let needs = match self {
+            Self::Images { .. } => Needs::of(&[("losetup", "mount")], &["loop"]),
+            Self::Disks(_) => Needs::of(&[("dmsetup", "dmsetup")], &["dm_mod"]),
         };
-        lack(roots, &programs, &[module])
+        needs.lack(roots).or_else(|| Needs::of(MOUNT, &[]).lack(roots))
     }
 }
 
@@ -442,8 +564,45 @@ impl Stack {
     }
 
     /// The kinds that it consists of.
-    pub(super) fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
+    fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
         self.parts().map(|part| part.kind)
+    }
+
+    /// The place of the network among its parts that can be left out.
+    fn network(&self) -> Option<usize> {
+        let layer = self.layers.iter().position(|part| part.kind.is_network());
+        layer.or(self.share.as_ref().map(|_| self.layers.len()))
+    }
+
+    /// The side on which that is which stands on so many of its layers, if a machine serves it to another.
+    pub(super) fn side_above(&self, layers: usize) -> Side {
+        match self.network() {
+            Some(network) if layers <= network => Side::Server,
+            _ => Side::Client,
+        }
+    }
+
+    /// True if what stands on so many of its layers must be overwritten with zeros, because the filesystem's own attempt would
+    /// come to it and fail: logical volumes pass it on, encryption and arrays write zeros themselves.
+    pub(super) fn needs_zeros(&self, layers: usize) -> bool {
+        let (below, above) = self.layers.split_at(layers);
+        below.last().is_some_and(|part| part.kind.loses_zeros)
+            && self.filesystem.kind.relies_on_zeros
+            && above.iter().all(|part| part.kind.name.starts_with("lvm"))
+    }
+
+    /// The kinds on a side, or if none is named on both; with a side those of which only this one is there.
+    pub(super) fn parts_on(&self, side: Option<Side>) -> impl Iterator<Item = (&'static Kind, Option<Side>)> {
+        let all = self.kinds().enumerate();
+        let last = self.parts().position(|part| part.kind.is_network());
+        all.filter_map(move |(i, kind)| match side {
+            None => Some((kind, None)),
+            Some(_) if last == Some(i) => Some((kind, side)),
+            Some(side) => {
+                let own = if last.is_some_and(|last| i < last) { Side::Server } else { Side::Client };
+                (own == side).then_some((kind, None))
+            }
+        })
     }
 
     /// How many devices it stands on.
@@ -512,6 +671,9 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
         }
         let setting = kind.settings.iter().find(|setting| setting.name == name);
         let is_count = kind.many && name == DEVICES;
+        if kind.is_network() && name == ADDRESS.name && value.parse::<Ipv4Addr>().is_err() {
+            return Err(format!("`{item}`: write an address of IPv4, as in {ADDRESS}"));
+        }
         let fits = match setting {
             Some(setting) => setting.example.is_some() != value.is_empty(),
             None => is_count || kind.is_filesystem() || kind.is_share(),
@@ -609,7 +771,7 @@ mod tests {
     #[test]
     fn with_layers_each_stack_is_also_made_without_them_the_plainest_first() {
         let names = |stacks: &str| -> Vec<String> {
-            let request = parse("image:4G", stacks).unwrap().with_layers().unwrap();
+            let request = parse("image:4G", stacks).unwrap().with_layers(false).unwrap();
             request.stacks.into_iter().map(|stack| stack.name).collect()
         };
         let all = ["ext4", "raid1+ext4", "luks(sector=4096)+ext4", "raid1(luks(sector=4096))+ext4"];

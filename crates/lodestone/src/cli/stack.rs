@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::STACKS;
+use super::{ReachArgs, STACKS};
 
 /// How stacks are made.
 #[derive(Clone, Copy, Debug, Args)]
@@ -52,8 +52,9 @@ pub struct StackArgs {
 pub enum StackCommand {
     /// Show the commands that `run` with the same --on and --stack carries out, and those that undo them
     Plan {
-        /// Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas
-        #[arg(long, value_name = "GROUND")]
+        /// Where the stacks are made: image:SIZE, image:DIRECTORY:SIZE, or block devices by commas; with HOST: before it, on
+        /// another machine
+        #[arg(long, value_name = "[HOST:]GROUND")]
         on: String,
         /// The stacks, by commas
         #[arg(long, value_name = "STACK,STACK…")]
@@ -61,6 +62,9 @@ pub enum StackCommand {
         /// How they are made.
         #[command(flatten)]
         making: Making,
+        /// How the other machine is reached.
+        #[command(flatten)]
+        reach: ReachArgs,
     },
     /// List the stacks of this machine: those of runs in progress, and those that killed runs left
     List,

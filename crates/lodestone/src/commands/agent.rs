@@ -19,11 +19,13 @@ use schedule::{Executor, Lost};
 
 use super::engines::Engines;
 use super::run::{clean_leftovers_in, holds};
+use super::stack_server::{find_ground, serve_stacks};
 use super::{default_store, unsafe_directories};
 use crate::executor::{Local, PendingReports, RigError, TargetState, Watching};
 use crate::failure::Failure;
 use crate::fleet::protocol::{
-    Begin, Bytes, PART_BYTES, PART_LOGS, PROTOCOL, Reply, Request, SILENCE, checksum, line_of, read_line,
+    Begin, Bytes, PART_BYTES, PART_LOGS, PROTOCOL, Reply, Request, SILENCE, SILENCE_OF_SERVERS, checksum,
+    line_of, read_line,
 };
 use crate::interrupt;
 use crate::progress::Progress;
@@ -70,6 +72,8 @@ struct Line {
     is_stopped: Arc<AtomicBool>,
     /// The moment from which the events' times count.
     origin: Instant,
+    /// For how many milliseconds the other side may say nothing.
+    silence_ms: Arc<AtomicU64>,
 }
 
 /// Where messages go.
@@ -114,6 +118,7 @@ impl Line {
         });
         let (asked, requests) = channel();
         let heard_ms = Arc::new(AtomicU64::new(0));
+        let silence_ms = Arc::new(AtomicU64::new(SILENCE.as_millis() as u64));
         let is_stopped = Arc::new(AtomicBool::new(false));
         let listener = Listener {
             asked,
@@ -122,9 +127,10 @@ impl Line {
             is_stopped: Arc::clone(&is_stopped),
             origin,
             heard_ms,
+            silence_ms: Arc::clone(&silence_ms),
         };
         listener.begin();
-        (Self { requests, is_over: Cell::new(false), out, interrupt, is_stopped, origin }, end)
+        (Self { requests, is_over: Cell::new(false), out, interrupt, is_stopped, origin, silence_ms }, end)
     }
 
     /// The next order; `None` if there will be no more.
@@ -173,6 +179,7 @@ struct Listener {
     origin: Instant,
     /// When something was last heard, in milliseconds after the origin.
     heard_ms: Arc<AtomicU64>,
+    silence_ms: Arc<AtomicU64>,
 }
 
 impl Listener {
@@ -189,7 +196,8 @@ impl Listener {
             loop {
                 thread::sleep(SILENCE / 20);
                 let heard = Duration::from_millis(watchdog.heard_ms.load(Ordering::Relaxed));
-                if watchdog.origin.elapsed().saturating_sub(heard) > SILENCE {
+                let silence = Duration::from_millis(watchdog.silence_ms.load(Ordering::Relaxed));
+                if watchdog.origin.elapsed().saturating_sub(heard) > silence {
                     return watchdog.lose();
                 }
             }
@@ -282,6 +290,12 @@ fn serve(line: &Line) -> Result<(), Failure> {
                 let listed = opened.as_ref().filter(|(_, files)| files.contains(&file));
                 let bytes = listed.and_then(|(store, _)| store.log_part(&file, from, PART_BYTES).ok());
                 line.reply(&Reply::LogPart { bytes: Bytes(bytes.unwrap_or_default()) });
+            }
+            Request::FindGround { on, stacks } => line.reply(&find_ground(&on, &stacks)?),
+            Request::MakeStacks(asked) => {
+                line.silence_ms.store(SILENCE_OF_SERVERS.as_millis() as u64, Ordering::Relaxed);
+                let (next, reply) = (|| line.next(), |made: Reply| line.reply(&made));
+                return serve_stacks(*asked, &line.interrupt, next, reply);
             }
             Request::Begin(begin) => {
                 let found = inspected.take().ok_or_else(|| Failure::failed("nothing was examined yet"))?;

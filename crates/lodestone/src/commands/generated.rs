@@ -32,7 +32,7 @@ pub fn man() -> Result<ExitCode, Failure> {
 #[cfg(not(feature = "schema"))]
 pub fn schema(_: SchemaOf) -> Result<ExitCode, Failure> {
     Err(Failure::usage(
-        "this build has no JSON Schemas: docs/schema in the source has them, or build it with the feature `schema`",
+        "this build has no JSON Schemas: find them in docs/schema of the source, or build with the feature `schema`",
     ))
 }
 

@@ -36,6 +36,7 @@ pub mod run;
 pub mod selftest;
 pub mod site;
 pub mod stack;
+mod stack_server;
 mod suite_source;
 pub mod suites;
 pub mod targets;

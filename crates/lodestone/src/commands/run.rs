@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::report::{AnalysedRun, RunView};
 use analyse::analyse;
 use host::leftovers::{self, Found};
-use host::stacks::{Request, Stacks};
+use host::stacks::{Named, Request};
 use host::{Hold, Roots, consent, identify, presence};
 use model::{EngineKind, Host, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text};
 use plan::{Environment, Level, Problem, Resolved, RunOverrides, again, resolve};
@@ -25,6 +25,7 @@ use super::engines::Engines;
 use super::machines::{Machines, overwritten_here};
 use super::report::after_run;
 use super::results::shown;
+use super::stack::Made;
 use super::suite_source::{SuiteSource, Work};
 use super::verdict::concluded;
 use super::via::Via;
@@ -45,23 +46,17 @@ use crate::{interrupt, output};
 pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     super::push::check(&args.push)?;
     let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
-    let request = super::stack::request(on, stacks, args.making)?;
+    let interrupt = watch()?;
+    let reach = &args.machines.reach;
+    let (request, server) = super::stack::request(on, stacks, args.making, reach, &interrupt)?;
     if args.dry_run {
         output::print(super::stack::script(&request))?;
         return measured_on(&request, cli, args);
     }
-    let roots = Roots::default();
-    request.check(&roots).map_err(super::stack::failure)?;
-    let disks = super::stack::consents(&roots, &request, &args.overwrite)?;
-    let interrupt = watch()?;
-    if !cli.quiet {
-        output::say(&super::stack::announcement(&request));
-    }
-    let made = Stacks::make(&roots, &request, &new_id(), disks, &interrupt);
-    let made = made.map_err(super::stack::failure)?;
+    let named = Named::new(new_id()).map_err(Failure::failed)?;
+    let made = super::stack::make(cli, &request, server, &named, &args.overwrite, &interrupt)?;
     let measured = measure(cli, args, Some((&made, interrupt)));
-    let ended = if args.leave { super::stack::leave(cli, made) } else { made.remove() };
-    match (measured, ended.map_err(super::stack::failure)) {
+    match (measured, made.end(cli, args.leave)) {
         (Ok(code), Ok(())) => Ok(code),
         (Err(failure), Ok(())) | (Ok(_), Err(failure)) => Err(failure),
         (Err(failure), Err(left)) => {
@@ -76,7 +71,7 @@ fn watch() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 /// Measures the targets that the arguments name, or stacks that were made.
-fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) -> Result<ExitCode, Failure> {
+fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) -> Result<ExitCode, Failure> {
     let roots = Roots::default();
     let host = identify(&roots);
     let engines = Engines::probe();
@@ -84,7 +79,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     let source = SuiteSource::find(args, &host, earlier.as_ref())?;
     let interrupt = made.as_ref().map_or_else(watch, |(_, interrupt)| Ok(Arc::clone(interrupt)))?;
     let (mut targets, machines) = match &made {
-        Some((stacks, _)) => (super::stack::targets(&roots, stacks)?, Machines::default()),
+        Some((made, _)) => (super::stack::targets(&roots, &made.here)?, Machines::default()),
         None => {
             let named = named_targets(args, &source, earlier.as_ref())?;
             Machines::reach(&roots, &host, &named, args, &interrupt)?
@@ -94,8 +89,8 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Stacks, Arc<AtomicBool>)>) 
     if args.via.is_some() {
         targets.iter().try_for_each(named_in_text)?;
     }
-    let size = made.as_ref().and_then(|(stacks, _)| super::stack::size_of_data(stacks.bytes()));
-    let makings = made.as_ref().map_or(1, |(stacks, _)| stacks.makings());
+    let size = made.as_ref().and_then(|(made, _)| super::stack::size_of_data(made.here.bytes()));
+    let makings = made.as_ref().map_or(1, |(made, _)| made.here.makings());
     // A target is once in the plan and in the log, however often it was made.
     let once =
         |targets: &[Target]| -> Vec<Target> { targets.iter().step_by(makings as usize).cloned().collect() };

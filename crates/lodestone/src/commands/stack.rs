@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use host::Roots;
-use host::consent::{self, Consent};
 use host::stacks::{
-    Found, Ground, Kind, Precondition, Request, Stack, StackError, Stacks, State, destroy, found,
-    passed_bytes, plan, shown,
+    Found, Ground, Kind, Named, Precondition, Request, Side, Stack, StackError, Stacks, State, destroy,
+    found, passed_bytes, plan, shown,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -15,7 +15,8 @@ use model::units::{ShortDuration, counted};
 use model::{Severity, Target, TargetKind};
 use report::{Units, display_bytes, escape_line};
 
-use crate::cli::{Cli, Making, PreconditionWord, StackCommand};
+use super::stack_server::{StackServer, consents, elsewhere, own_address};
+use crate::cli::{Cli, Making, PreconditionWord, ReachArgs, StackCommand};
 use crate::executor::Local;
 use crate::failure::{FAILED, Failure};
 use crate::output;
@@ -26,7 +27,10 @@ use crate::output;
 /// Wrong usage, or stacks that cannot be removed.
 pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
     match what {
-        StackCommand::Plan { on, stack, making } => output::print(script(&request(on, stack, *making)?))?,
+        StackCommand::Plan { on, stack, making, reach } => {
+            let (request, _) = request(on, stack, *making, reach, &AtomicBool::new(false))?;
+            output::print(script(&request))?;
+        }
         StackCommand::List => output::print(listed())?,
         StackCommand::Destroy { ids, .. } => return destroyed(ids),
         StackCommand::Kinds => output::print(kinds(&Roots::default()))?,
@@ -37,24 +41,45 @@ pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
 /// How many regions of a disk are measured if the user does not say.
 const REGIONS: u32 = 8;
 
-/// What the user asks for.
+/// What the user asks for, and the machine that has the storage if it is another one.
 ///
 /// # Errors
-/// It is not understood, or there is no such directory or device.
-pub(super) fn request(on: &str, stacks: &str, making: Making) -> Result<Request, Failure> {
-    let here = std::env::current_dir()
-        .map_err(|e| Failure::usage(format!("cannot find the current directory: {e}")).because(&e))?;
-    let mut request = Request::parse(on, stacks, &here).map_err(Failure::usage)?;
+/// It is not understood, or there is no such machine, directory or device.
+pub(super) fn request(
+    on: &str,
+    stacks: &str,
+    making: Making,
+    reach: &ReachArgs,
+    interrupt: &AtomicBool,
+) -> Result<(Request, Option<StackServer>), Failure> {
+    let (mut request, elsewhere) = match elsewhere(on)? {
+        Some(place) => {
+            let (server, known, ground) = StackServer::reach(&place, stacks, reach, interrupt)?;
+            (Request::on(ground, stacks), Some((server, known)))
+        }
+        None => {
+            let here = std::env::current_dir()
+                .map_err(|e| Failure::usage(format!("cannot find the current directory: {e}")).because(&e))?;
+            (Request::parse(on, stacks, &here).and_then(Request::served_here), None)
+        }
+    };
     if making.with_layers {
-        request = request.with_layers().map_err(Failure::usage)?;
+        request = request.and_then(|request| request.with_layers(elsewhere.is_some()));
     }
+    let mut request = request.map_err(Failure::usage)?;
     request.wanted = making.precondition.map(|word| match word {
         PreconditionWord::None => Precondition::None,
         PreconditionWord::Discard => Precondition::Discard,
         PreconditionWord::WriteOnce => Precondition::WriteOnce,
         PreconditionWord::WriteTwice => Precondition::WriteTwice,
     });
-    let mut request = request.located().map_err(Failure::usage)?;
+    let (mut request, server) = match elsewhere {
+        None => (request.located().map_err(Failure::usage)?, None),
+        Some((server, known)) => {
+            request.fits_disks().map_err(Failure::usage)?;
+            (request.served_by(known, own_address).map_err(Failure::usage)?, Some(server))
+        }
+    };
     if making.by_region && (request.stacks.len() > 1 || request.disks().is_empty()) {
         let why =
             "--by-region: it measures the regions of disks: name one stack, and disks as in --on /dev/sdb";
@@ -63,11 +88,11 @@ pub(super) fn request(on: &str, stacks: &str, making: Making) -> Result<Request,
     let fitting = if making.by_region { REGIONS } else { request.fitting_makings() };
     request.makings = making.makings.unwrap_or(fitting);
     request.is_large_enough().map_err(Failure::usage)?;
-    Ok(request)
+    Ok((request, server))
 }
 
 /// A failure to make or remove stacks, with what to do about what is left.
-pub(super) fn failure(error: StackError) -> Failure {
+fn failure(error: StackError) -> Failure {
     match error {
         StackError::NotRoot
         | StackError::Lacks { .. }
@@ -86,14 +111,33 @@ pub(super) fn failure(error: StackError) -> Failure {
 
 /// The commands that make and remove what is asked for.
 pub(super) fn script(request: &Request) -> String {
-    let directory = host::stacks::directory();
-    let (make, remove) = shown(&plan(request, "ID", &directory));
+    let steps = plan(request, "ID", &host::stacks::directory());
     let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n")).collect::<String>();
+    let (make, remove) = match &request.server {
+        None => {
+            let (make, remove) = shown(&steps);
+            (lines(make), lines(remove))
+        }
+        Some(server) => {
+            let of = |side| {
+                let own = steps.iter().filter(|step| step.side.is_none_or(|of| of == side)).cloned();
+                let (mut make, remove) = shown(&own.collect::<Vec<_>>());
+                if side == Side::Client {
+                    make.retain(|line| !line.starts_with("secret="));
+                }
+                (lines(make), lines(remove))
+            };
+            let (there, here, name) = (of(Side::Server), of(Side::Client), &server.name);
+            let secret = if there.0.contains("secret=") { ", with the same $secret" } else { "" };
+            (
+                format!("# on {name}:\n{}# here{secret}:\n{}", there.0, here.0),
+                format!("# here:\n{}# on {name}:\n{}", here.1, there.1),
+            )
+        }
+    };
     format!(
-        "# {}\n# made before the first repeat; ID is of the run\n{}\n# removed after the last, or by `lodestone stack destroy`\n{}",
-        costs(request).join("\n# "),
-        lines(make),
-        lines(remove)
+        "# {}\n# made before the first repeat; ID is of the run\n{make}\n# removed after the last, or by `lodestone stack destroy`\n{remove}",
+        costs(request).join("\n# ")
     )
 }
 
@@ -132,11 +176,61 @@ fn costs(request: &Request) -> Vec<String> {
     vec![format!("{room}{means}"), written]
 }
 
+/// Stacks that stand, here or on both sides of a network.
+pub(super) struct Made {
+    pub here: Stacks,
+    there: Option<StackServer>,
+}
+
+/// Makes stacks.
+///
+/// # Errors
+/// Something is missing, was not allowed or failed, or the user asked to stop; nothing is left.
+pub(super) fn make(
+    cli: &Cli,
+    request: &Request,
+    server: Option<StackServer>,
+    named: &Named,
+    overwrite: &[String],
+    interrupt: &AtomicBool,
+) -> Result<Made, Failure> {
+    let roots = Roots::default();
+    let side = server.as_ref().map(|_| Side::Client);
+    request.check(&roots, side).map_err(failure)?;
+    let disks = if side.is_none() { consents(&roots, request, overwrite)? } else { Vec::new() };
+    if !cli.quiet {
+        output::say(&announcement(request));
+    }
+    let there = server.map(|server| server.make(request, named, overwrite, interrupt)).transpose()?;
+    match Stacks::make(&roots, request, named, side, disks, interrupt) {
+        Ok(here) => Ok(Made { here, there }),
+        Err(error) => {
+            let error = failure(error);
+            if let Some(Err(left)) = there.map(|there| there.end(false)) {
+                output::say(&format!("lodestone: {}", left.message));
+            }
+            Err(error)
+        }
+    }
+}
+
+impl Made {
+    /// Removes them, or leaves them as they stand.
+    ///
+    /// # Errors
+    /// Something does not go.
+    pub fn end(self, cli: &Cli, is_left: bool) -> Result<(), Failure> {
+        let here = if is_left { leave(cli, self.here) } else { self.here.remove() };
+        let there = self.there.map_or(Ok(()), |there| there.end(is_left));
+        here.map_err(failure).and(there)
+    }
+}
+
 /// Leaves the stacks as they stand, and says so.
 ///
 /// # Errors
 /// The journal cannot be written.
-pub(super) fn leave(cli: &Cli, stacks: Stacks) -> Result<(), StackError> {
+fn leave(cli: &Cli, stacks: Stacks) -> Result<(), StackError> {
     let points: Vec<String> =
         stacks.mounted().iter().map(|(name, point)| format!("{name} on {}", point.display())).collect();
     let id = stacks.leave()?;
@@ -148,7 +242,7 @@ pub(super) fn leave(cli: &Cli, stacks: Stacks) -> Result<(), StackError> {
 }
 
 /// What is made, and where.
-pub(super) fn announcement(request: &Request) -> String {
+fn announcement(request: &Request) -> String {
     let stacks: Vec<&str> = request.stacks.iter().map(|stack| stack.name.as_str()).collect();
     let times = match request.makings {
         1 => String::new(),
@@ -162,43 +256,15 @@ pub(super) fn announcement(request: &Request) -> String {
 }
 
 fn place(request: &Request) -> String {
-    match &request.ground {
+    let place = match &request.ground {
         Ground::Images { directory, .. } => format!("in {}", directory.display()),
         Ground::Disks(_) => {
             let paths: Vec<String> =
                 request.disks().iter().map(|disk| disk.path.display().to_string()).collect();
             format!("on {}", paths.join(", "))
         }
-    }
-}
-
-/// The user's permission to overwrite the devices that stacks are made on.
-///
-/// # Errors
-/// One was not named with `--overwrite`, or holds something that was not.
-pub(super) fn consents(
-    roots: &Roots,
-    request: &Request,
-    overwrite: &[String],
-) -> Result<Vec<Consent>, Failure> {
-    let named = consent::named(overwrite);
-    if request.disks().is_empty() && !named.is_empty() {
-        return Err(Failure::usage("--overwrite: stacks in images overwrite nothing; leave it out"));
-    }
-    let ask = |path| consent::ask(roots, path, &named);
-    let all = request.disks().iter().map(|disk| ask(&disk.path));
-    all.collect::<Result<_, _>>().map_err(|refusal| match &refusal {
-        consent::Refusal::NotNamed(path) => {
-            let all = request.disks().iter().map(|disk| disk.path.to_string_lossy().into_owned());
-            let all: Vec<String> = all.collect();
-            let typed = consent::typed(all.iter().map(String::as_str));
-            Failure::usage(format!(
-                "stacks on {} destroy what is on it; to allow this, pass --overwrite {typed}",
-                path.display()
-            ))
-        }
-        _ => Failure::usage(refusal.to_string()).because(&refusal),
-    })
+    };
+    request.server.as_ref().map_or(place.clone(), |server| format!("{place} of {}", server.name))
 }
 
 /// The mounted stacks as targets, under the names that the user gave them.
@@ -242,14 +308,22 @@ pub(super) fn size_of_data(bytes: u64) -> Option<u64> {
 }
 
 /// Records how the stacks were made.
-pub(super) fn note(executor: &mut Local<'_>, stacks: &Stacks) {
-    for (name, command) in stacks.commands() {
-        executor.note(Severity::Info, "stack", Some(name), command);
+pub(super) fn note(executor: &mut Local<'_>, Made { here, there }: &Made) {
+    let there = there.as_ref().map(StackServer::made);
+    if let Some((machine, made)) = &there {
+        executor.note(Severity::Info, "stack", None, machine.clone());
+        for (name, command) in &made.commands {
+            executor.note(Severity::Info, "stack", Some(name.clone()), format!("there: {command}"));
+        }
     }
-    let took =
-        format!("the stacks were made in {}", ShortDuration(stacks.took().as_millis() as u64 * 1_000_000));
-    executor.note(Severity::Info, "stack", None, took);
-    for remark in &stacks.remarks {
+    for (name, command) in here.commands() {
+        executor.note(Severity::Info, "stack", Some(name.clone()), command.clone());
+    }
+    let took_ns = here.took().as_nanos() as u64 + there.as_ref().map_or(0, |(_, made)| made.took_ns);
+    let took = ShortDuration(took_ns / 1_000_000 * 1_000_000);
+    executor.note(Severity::Info, "stack", None, format!("the stacks were made in {took}"));
+    let remarks = there.iter().flat_map(|(_, made)| &made.remarks).chain(&here.remarks);
+    for remark in remarks {
         executor.note(Severity::Warning, "stack", None, remark.clone());
     }
 }

@@ -214,7 +214,8 @@ exit 126"#;
 
 /// OpenSSH, as the user has configured it. It asks for nothing: where it has to, the keys are not set up.
 fn ssh(program: &str, options: &[&str], machine: &Machine) -> Vec<String> {
-    let own = ["-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o", "ServerAliveInterval=5"];
+    let own = ["BatchMode=yes", "ClearAllForwardings=yes", "ServerAliveInterval=5", "ServerAliveCountMax=12"];
+    let own = ["-T"].into_iter().chain(own.into_iter().flat_map(|option| ["-o", option]));
     let words = [program].into_iter().chain(options.iter().copied()).chain(own);
     let mut words: Vec<String> = words.map(str::to_owned).collect();
     words.extend(machine.port.into_iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));

@@ -1,8 +1,11 @@
 //! What an agent is told and answers: lines of JSON. The events of a run are the lines of its log.
 
 use std::io::{self, BufRead, Read};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use host::stacks::{Ground, Named, Precondition, Server};
 use model::{EngineKind, Host, Plan, RepeatFailure, Target};
 use record::RunSummary;
 use schedule::{Lost, Order};
@@ -13,11 +16,13 @@ use twox_hash::xxhash3_64;
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
-pub(crate) const PROTOCOL: u32 = 4;
+pub(crate) const PROTOCOL: u32 = 5;
 /// The most bytes of one message.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 /// A side that has said nothing for this long is gone; both say something each second.
 pub(crate) const SILENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// The same for a machine that serves storage: that goes over the same network and has more to lose.
+pub(crate) const SILENCE_OF_SERVERS: std::time::Duration = std::time::Duration::from_secs(60);
 /// The most bytes of a log that one message has.
 pub(crate) const PART_BYTES: u64 = 4 << 20;
 /// The most logs that one message lists.
@@ -57,6 +62,42 @@ pub(crate) enum Request {
     Logs { store: String },
     /// Send at most [`PART_BYTES`] of a log of that list.
     LogPart { file: String, from: u64 },
+    /// Find the ground on which stacks are to stand.
+    FindGround { on: String, stacks: String },
+    /// Make what is below the network in stacks, and serve it.
+    MakeStacks(Box<MakeStacks>),
+    /// Leave them as they stand.
+    LeaveStacks,
+}
+
+/// Stacks whose lower part an agent makes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct MakeStacks {
+    /// What they are known by.
+    pub named: Named,
+    /// Where they stand.
+    pub ground: Ground,
+    /// What they are called, and with it what they are.
+    pub stacks: Vec<String>,
+    /// What is done first, if the user says so.
+    pub wanted: Option<Precondition>,
+    /// How often each is made.
+    pub makings: u32,
+    /// The agent's machine.
+    pub server: Server,
+    /// What may be overwritten.
+    pub overwrite: Vec<String>,
+}
+
+/// How stacks were made.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct StackCommands {
+    /// How long it took.
+    pub took_ns: u64,
+    /// The name of each stack with each command.
+    pub commands: Vec<(String, String)>,
+    /// What is worth knowing about it.
+    pub remarks: Vec<String>,
 }
 
 /// A log in a store.
@@ -145,6 +186,11 @@ pub(crate) enum Reply {
     Over { silent: Vec<usize> },
     /// At most [`PART_LOGS`] logs of runs that have ended; with the last of them, what is wrong with others.
     Logs { logs: Vec<StoredLog>, warnings: Vec<String>, is_last: bool },
+    /// The ground that was found; the directory of stacks there, what its kernel calls this boot, and the address that it was
+    /// reached at.
+    Ground { ground: Ground, directory: PathBuf, boot: String, address: Option<Ipv4Addr> },
+    /// Stacks stand.
+    StacksMade(StackCommands),
     /// A part of a log; nothing if the log is not there any more.
     LogPart { bytes: Bytes },
 }

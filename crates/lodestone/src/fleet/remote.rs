@@ -15,8 +15,8 @@ use record::Decoder;
 use schedule::Order;
 
 use super::protocol::{
-    Bytes, EVENT, MOST_BYTES, PART_BYTES, PROTOCOL, Reply, Request, SILENCE, StoredLog, checksum, line_of,
-    read_line,
+    Bytes, EVENT, MOST_BYTES, PART_BYTES, PROTOCOL, Reply, Request, SILENCE, SILENCE_OF_SERVERS, StoredLog,
+    checksum, line_of, read_line,
 };
 
 /// How long a connection may take: with keys, jump hosts and a machine that sleeps.
@@ -68,8 +68,11 @@ pub(crate) struct Remote {
     ordered: Option<(u32, String, bool)>,
     /// When it last said something of that repeat, and for how long it may say nothing.
     quiet: (Instant, Duration),
-    /// When it was told to stop.
+    /// When it was told to stop, and how long it may take to.
     stopped: Option<Instant>,
+    stops_within: Duration,
+    /// For how long it may say nothing.
+    silence: Duration,
 }
 
 /// What an agent says.
@@ -308,6 +311,8 @@ impl Remote {
             ordered: None,
             quiet: (now, Duration::ZERO),
             stopped: None,
+            stops_within: STOPPING,
+            silence: SILENCE,
         };
         match remote.greet(words, program, is_stopped) {
             Ok(()) => Ok(remote),
@@ -428,9 +433,8 @@ impl Remote {
         count: usize,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<(Vec<Target>, Vec<EngineKind>), String> {
-        self.send(asked);
         let named = |name: &str, why: &str| format!("{name}: {why}");
-        match self.reply(Instant::now(), &mut |_| {}, is_stopped) {
+        match self.ask(asked, is_stopped) {
             Ok(Reply::Inspected { targets, engines }) if targets.len() == count && !engines.is_empty() => {
                 Ok((targets, engines))
             }
@@ -491,6 +495,20 @@ impl Remote {
                 }
             }
         }
+    }
+
+    /// Gives it longer to stop, as it has to remove what it has made, and to say something.
+    pub fn serves(&mut self, stops_within: Duration) {
+        (self.stops_within, self.silence) = (stops_within, SILENCE_OF_SERVERS);
+    }
+
+    /// Asks for something that it answers at once, or after a while in which it is there.
+    ///
+    /// # Errors
+    /// Nothing more can be had from it: why.
+    pub fn ask(&mut self, asked: &Request, is_stopped: &dyn Fn() -> bool) -> Result<Reply, String> {
+        self.send(asked);
+        self.reply(Instant::now(), &mut |_| {}, is_stopped)
     }
 
     /// Sets what it measures, its number in the run, and whether it works on a target of the run together with others.
@@ -582,9 +600,9 @@ impl Remote {
             self.send(&Request::Stop);
             self.stopped = Some(Instant::now());
         }
-        if self.stopped.is_some_and(|since| since.elapsed() > STOPPING) {
+        if self.stopped.is_some_and(|since| since.elapsed() > self.stops_within) {
             self.lose("it did not stop in time".to_owned());
-        } else if locked(&self.state).heard.elapsed() > SILENCE {
+        } else if locked(&self.state).heard.elapsed() > self.silence {
             self.lose("nothing is heard from it any more".to_owned());
         } else if self.ordered.is_some() && self.quiet.0.elapsed() > self.quiet.1 {
             let minutes = self.quiet.1.as_secs() / 60;

@@ -314,3 +314,28 @@ fn a_mount_in_use_stays_with_its_image_and_journal() {
     assert!(command(&bench, &["stack", "destroy", "--all"]).output().unwrap().status.success());
     assert_eq!(left(&bench), [""; 0]);
 }
+
+#[test]
+fn a_server_is_another_machine_and_the_ground_is_looked_for_there() {
+    if !is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let there = format!("nas:{}", on(&bench, "32M"));
+    for (on, stacks, option, words) in [
+        (there.as_str(), "iscsi+ext4", "--dry-run", "nas is this machine: leave its name out"),
+        ("nas:/dev/no-such-disk", "iscsi+ext4", "--dry-run", "nas: cannot make stacks on /dev/no-such-disk"),
+        ("nas:image:32M", "ext5", "--dry-run", "nas: --stack ext5: ext5 is not one of"),
+        ("image:32M", "iscsi(address=192.0.2.1)+ext4", "--dry-run", "as in --on nas:image:4G"),
+        ("disk=nas:image:32M", "iscsi+ext4", "--dry-run", "leave `disk=` out"),
+        ("nas:image:32M", "iscsi+ext4", "--connect=pi=env", "--on does not name `pi`"),
+    ] {
+        let reached = ["--connect", "env", "--remote-program", env!("CARGO_BIN_EXE_lodestone")];
+        let args = making(on, stacks, &[&reached[..], &[option]].concat());
+        let output = command(&bench, &args).output().unwrap();
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{on} {stacks}: {told}");
+        assert!(told.contains(words), "{on} {stacks}: {told}");
+    }
+    assert_eq!(left(&bench), Vec::<String>::new());
+}

@@ -1,6 +1,6 @@
 //! Filesystems.
 
-use super::{Filesystem, Kind, Role};
+use super::{Filesystem, Kind, Needs, Role};
 
 const MIB: u64 = 1 << 20;
 
@@ -26,9 +26,10 @@ const fn single(
     Kind {
         name,
         what: "filesystem",
-        programs,
-        modules: module,
-        service: None,
+        needs: Needs::of(programs, module),
+        serving: Needs::NOTHING,
+        loses_zeros: false,
+        relies_on_zeros: false,
         fewest: 1,
         many: false,
         least_bytes,
@@ -67,7 +68,16 @@ pub(super) const KINDS: [Kind; 12] = [
         16 * MIB,
         &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-L"],
     ),
-    single("xfs", &[("mkfs.xfs", "xfsprogs")], &["xfs"], 300 * MIB, &["mkfs.xfs", "-q", "-f", "-K", "-L"]),
+    Kind {
+        relies_on_zeros: true,
+        ..single(
+            "xfs",
+            &[("mkfs.xfs", "xfsprogs")],
+            &["xfs"],
+            300 * MIB,
+            &["mkfs.xfs", "-q", "-f", "-K", "-L"],
+        )
+    },
     btrfs("btrfs", "filesystem", 1, &["mkfs.btrfs", "-q", "-f", "-K", "-L"]),
     btrfs(
         "btrfs-raid0",

@@ -1,13 +1,17 @@
 //! dm-integrity: checksums of every sector.
 
-use super::{Deed, Kind, Layer, LayerKind, Role, Words, flag, valued};
+use super::{Deed, Kind, Layer, LayerKind, Needs, Role, Words, flag, valued};
 
 pub(super) const KINDS: [Kind; 1] = [Kind {
     name: "integrity",
     what: "checksums, dm-integrity",
-    programs: &[("integritysetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")],
-    modules: &["dm_mod", "dm_integrity"],
-    service: None,
+    needs: Needs::of(
+        &[("integritysetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")],
+        &["dm_mod", "dm_integrity"],
+    ),
+    serving: Needs::NOTHING,
+    loses_zeros: false,
+    relies_on_zeros: false,
     fewest: 1,
     many: false,
     least_bytes: 32 << 20,

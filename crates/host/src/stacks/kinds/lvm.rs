@@ -1,6 +1,8 @@
 //! Logical volumes. A volume group of its own, which only commands that name its devices see.
 
-use super::{Deed, Device, Kind, Layer, LayerKind, Remains, Role, Setting, Words, passes_little, valued};
+use super::{
+    Deed, Device, Kind, Layer, LayerKind, Needs, Remains, Role, Setting, Words, passes_little, valued,
+};
 
 /// The settings of LVM that leave nothing behind in its directories, start no process that watches, and allow volumes on volumes.
 const CONFIG: &str = "backup{backup=0 archive=0} activation{monitoring=0} devices{hints=none scan_lvs=1}";
@@ -17,9 +19,10 @@ const fn kind(
     Kind {
         name,
         what,
-        programs: &[("lvm", "lvm2"), ("dmsetup", "dmsetup")],
-        modules,
-        service: None,
+        needs: Needs::of(&[("lvm", "lvm2"), ("dmsetup", "dmsetup")], modules),
+        serving: Needs::NOTHING,
+        loses_zeros: false,
+        relies_on_zeros: false,
         fewest,
         many: true,
         least_bytes: 32 << 20,
@@ -29,8 +32,11 @@ const fn kind(
 }
 
 const THIN: Kind = Kind {
-    programs: &[("lvm", "lvm2"), ("dmsetup", "dmsetup"), ("thin_check", "thin-provisioning-tools")],
-    ..kind("lvm-thin", "logical volume in a thin pool", &["dm_mod", "dm_thin_pool"], 1, &[CHUNK])
+    needs: Needs::of(
+        &[("lvm", "lvm2"), ("dmsetup", "dmsetup"), ("thin_check", "thin-provisioning-tools")],
+        &["dm_mod", "dm_thin_pool"],
+    ),
+    ..kind("lvm-thin", "logical volume in a thin pool", &[], 1, &[CHUNK])
 };
 
 pub(super) const KINDS: [Kind; 6] = [

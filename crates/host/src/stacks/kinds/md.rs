@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Deed, Device, Kind, Layer, LayerKind, Remains, Role, Setting, Words, flag, valued};
+use super::{Deed, Device, Kind, Layer, LayerKind, Needs, Remains, Role, Setting, Words, flag, valued};
 
 const CHUNK: Setting = valued("chunk", "--chunk", "512K");
 const LAYOUT: Setting = valued("layout", "--layout", "left-symmetric");
@@ -22,9 +22,10 @@ const fn kind(
     Kind {
         name,
         what,
-        programs: &[("mdadm", "mdadm")],
-        modules,
-        service: None,
+        needs: Needs::of(&[("mdadm", "mdadm")], modules),
+        serving: Needs::NOTHING,
+        loses_zeros: false,
+        relies_on_zeros: false,
         fewest,
         many: true,
         least_bytes: 16 << 20,

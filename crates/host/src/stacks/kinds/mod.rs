@@ -8,7 +8,8 @@ mod lvm;
 mod md;
 mod network;
 
-use std::path::Path;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use model::units::ExactSize;
@@ -29,12 +30,10 @@ pub struct Kind {
     pub name: &'static str,
     /// What it is, in one or two words.
     pub what: &'static str,
-    /// The programs that it needs, each with its Debian package.
-    pub programs: &'static [(&'static str, &'static str)],
-    /// The kernel's modules that it needs, or its name in `/proc/filesystems`.
-    pub modules: &'static [&'static str],
-    /// The service that must run.
-    pub(super) service: Option<&'static Service>,
+    /// What it needs; of what goes over a network, the machine that uses it.
+    pub(super) needs: Needs,
+    /// What the machine that serves it needs, if it goes over a network.
+    pub(super) serving: Needs,
     /// The fewest devices that it takes.
     pub fewest: usize,
     /// True if it also takes more.
@@ -43,7 +42,65 @@ pub struct Kind {
     pub least_bytes: u64,
     /// What may stand in brackets. Those of a filesystem are mount options, which the kernel knows.
     pub settings: &'static [Setting],
+    /// True of a device of which Linux overwrites only a part with zeros, and says that all of it is: of the length of the command
+    /// it sends the lowest 16 bits, 32 MiB, and takes what is served over TCP for one without such a limit (Linux 6.12,
+    /// `nvme_setup_write_zeroes` and `nvmet_ctrl_mdts`).
+    pub(super) loses_zeros: bool,
+    /// True of a filesystem that cannot be mounted if its device was not overwritten with zeros where it wanted that: the log of XFS.
+    pub(super) relies_on_zeros: bool,
     pub(super) role: Role,
+}
+
+/// What a machine must have.
+#[derive(Debug)]
+pub(super) struct Needs {
+    /// Programs, each with its Debian package.
+    pub programs: &'static [(&'static str, &'static str)],
+    /// Modules of the kernel, or names in `/proc/filesystems`.
+    pub modules: &'static [&'static str],
+    /// The service that must run.
+    pub service: Option<&'static Service>,
+}
+
+impl Needs {
+    pub const NOTHING: Self = Self::of(&[], &[]);
+
+    pub const fn of(
+        programs: &'static [(&'static str, &'static str)],
+        modules: &'static [&'static str],
+    ) -> Self {
+        Self { programs, modules, service: None }
+    }
+
+    /// What this machine lacks of it, the first.
+    pub fn lack(&self, roots: &Roots) -> Option<Lack> {
+        let is_installed = |program: &(&str, &str)| find(roots, program.0).is_some();
+        if let Some((program, package)) = self.programs.iter().find(|program| !is_installed(program)) {
+            return Some(Lack::Program(program, package));
+        }
+        let is_missing = |module: &&&str| !is_loaded(roots, module) && !is_loadable(roots, module);
+        if let Some(module) = self.modules.iter().find(is_missing) {
+            return Some(Lack::Module(module));
+        }
+        let stopped = self.service.filter(|service| !(service.runs)(roots));
+        stopped.map(|service| Lack::Service(service.what, service.start))
+    }
+
+    /// Loads what the kernel does not load by itself, such as the device of FUSE.
+    pub fn load(&self, roots: &Roots) {
+        for module in self.modules.iter().filter(|module| !is_loaded(roots, module)) {
+            ask(roots, "modprobe", &["--quiet", module], TIMEOUT);
+        }
+    }
+}
+
+/// One of the two machines between which a network is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// That which has the storage.
+    Server,
+    /// That which uses it.
+    Client,
 }
 
 /// A service of the operating system that a kind needs.
@@ -85,13 +142,16 @@ const fn flag(name: &'static str, argument: &'static str) -> Setting {
     Setting { name, argument, example: None }
 }
 
+/// The address of the machine that serves.
+pub(super) const ADDRESS: Setting = valued("address", "", "192.0.2.1");
+
 /// How it is made.
 #[derive(Debug)]
 pub(super) enum Role {
     Filesystem(Filesystem),
     Layer(LayerKind),
-    /// A layer that is served at a port of its own.
-    Served(LayerKind),
+    /// A layer that is served at a port of its own, and what serves it.
+    Served(LayerKind, fn(&Layer) -> Vec<Deed>),
     Share(Share),
 }
 
@@ -119,11 +179,22 @@ pub(super) struct Share {
     /// Mount options.
     pub options: &'static [&'static str],
     /// The command that shares a directory.
-    pub share: fn(&Path) -> Words,
+    pub share: fn(&Shared) -> Words,
     /// The command that ends it.
-    pub unshare: fn(&Path) -> Words,
+    pub unshare: fn(&Shared) -> Words,
     /// What is mounted.
-    pub source: fn(&Path) -> String,
+    pub source: fn(&Shared) -> String,
+}
+
+/// A directory that is shared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shared {
+    /// The directory, on the machine that shares it.
+    pub path: PathBuf,
+    /// The address of that machine.
+    pub server: Ipv4Addr,
+    /// The address of the only machine that may use it.
+    pub client: Ipv4Addr,
 }
 
 /// A layer that makes a block device of others.
@@ -158,16 +229,25 @@ pub(crate) struct Layer {
     /// Bytes of each ground that it stands on.
     pub bytes: u64,
     /// The port at which it is served, if it is.
-    #[serde(default)]
     pub port: u16,
+    /// The address of the machine that serves it, if it is.
+    pub server: Ipv4Addr,
 }
 
 impl Layer {
     /// How it is made; `None` for what no kind of layer has as its name.
     pub(super) fn role(&self) -> Option<&'static LayerKind> {
         match &find_kind(&self.kind)?.role {
-            Role::Layer(role) | Role::Served(role) => Some(role),
+            Role::Layer(role) | Role::Served(role, _) => Some(role),
             _ => None,
+        }
+    }
+
+    /// What serves it.
+    pub fn serve(&self) -> Vec<Deed> {
+        match find_kind(&self.kind).map(|kind| &kind.role) {
+            Some(Role::Served(_, serve)) => serve(self),
+            _ => Vec::new(),
         }
     }
 
@@ -264,10 +344,19 @@ impl std::fmt::Display for Lack {
 impl Kind {
     /// What this machine lacks for it, the first of it.
     pub fn lacks(&self, roots: &Roots) -> Option<Lack> {
-        let stopped = self.service.filter(|service| !(service.runs)(roots));
-        lack(roots, self.programs, self.modules)
-            .or_else(|| stopped.map(|service| Lack::Service(service.what, service.start)))
-            .or_else(|| self.lacks_pages(crate::page_bytes()))
+        self.lacks_for(roots, None)
+    }
+
+    /// What this machine lacks for one side of it, or if none is named for all of it, the first of it.
+    pub(super) fn lacks_for(&self, roots: &Roots, side: Option<Side>) -> Option<Lack> {
+        let lack = self.needs_for(side).find_map(|needs| needs.lack(roots));
+        lack.or_else(|| self.lacks_pages(crate::page_bytes()))
+    }
+
+    /// What one side of it needs, or if none is named all of it.
+    pub(super) fn needs_for(&self, side: Option<Side>) -> impl Iterator<Item = &Needs> {
+        let of = [(Side::Client, &self.needs), (Side::Server, &self.serving)];
+        of.into_iter().filter(move |(of, _)| side.is_none_or(|side| side == *of)).map(|(_, needs)| needs)
     }
 
     fn lacks_pages(&self, found: u64) -> Option<Lack> {
@@ -285,23 +374,15 @@ impl Kind {
         matches!(self.role, Role::Share(_))
     }
 
+    /// True for what goes over a network.
+    pub fn is_network(&self) -> bool {
+        self.is_share() || self.is_served()
+    }
+
     /// True for a layer that is served at a port.
     pub(super) fn is_served(&self) -> bool {
-        matches!(self.role, Role::Served(_))
+        matches!(self.role, Role::Served(..))
     }
-}
-
-/// What this machine lacks of these programs, each with its package, and modules, the first of it.
-pub(super) fn lack(
-    roots: &Roots,
-    programs: &[(&'static str, &'static str)],
-    modules: &[&'static str],
-) -> Option<Lack> {
-    if let Some((program, package)) = programs.iter().find(|program| find(roots, program.0).is_none()) {
-        return Some(Lack::Program(program, package));
-    }
-    let is_missing = |module: &&&str| !is_loaded(roots, module) && !is_loadable(roots, module);
-    modules.iter().find(is_missing).map(|module| Lack::Module(module))
 }
 
 /// True if the kernel has this module or filesystem now.
@@ -309,13 +390,6 @@ fn is_loaded(roots: &Roots, module: &str) -> bool {
     let filesystems = std::fs::read_to_string(roots.proc.join("filesystems")).unwrap_or_default();
     roots.sys.join("module").join(module).exists()
         || filesystems.lines().any(|line| line.split_whitespace().last() == Some(module))
-}
-
-/// Loads what the kernel does not load by itself, such as the device of FUSE.
-pub(super) fn load(roots: &Roots, modules: &[&'static str]) {
-    for module in modules.iter().filter(|module| !is_loaded(roots, module)) {
-        ask(roots, "modprobe", &["--quiet", module], TIMEOUT);
-    }
 }
 
 /// True if it is built into the kernel, can be loaded, or nobody can tell.

@@ -1,18 +1,18 @@
-//! Storage over a network: this machine serves what is below to itself, over its loopback interface. Nobody but root can use what is
-//! served: iSCSI authenticates with a secret of this run, NVMe admits one connection, NFS takes privileged ports only.
+//! Storage over a network: this machine serves what is below to itself, over its loopback interface, or another machine does.
+//! Nobody but root can use what is served: iSCSI authenticates with a secret of this run, NVMe admits one connection, NFS takes
+//! privileged ports of one address only.
 
 use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
 
 use super::{
-    Device, Kind, Layer, LayerKind, Role, Service, Setting, Share, Words, flag, passes_little, valued,
+    ADDRESS, Device, Kind, Layer, LayerKind, Needs, Role, Service, Setting, Share, Shared, Words, flag,
+    passes_little, valued,
 };
 use crate::Roots;
 use crate::stacks::deed::{Deed, Remains};
 
-/// Where all is served.
-const ADDRESS: &str = "127.0.0.1";
 /// How the names of targets and subsystems begin (RFC 3721: a month in which the domain was the namer's, and the domain).
 const ISCSI: &str = "iqn.2026-11.io.lodestone:";
 const NVME: &str = "nqn.2026-11.io.lodestone:";
@@ -45,57 +45,55 @@ const DIGEST: Setting = flag("digest", "hdr_digest,data_digest");
 const BLOCK: Kind = Kind {
     name: "",
     what: "",
-    programs: &[],
-    modules: &[],
-    service: None,
+    needs: Needs::NOTHING,
+    serving: Needs::NOTHING,
+    loses_zeros: false,
+    relies_on_zeros: false,
     fewest: 1,
     many: false,
     least_bytes: 16 << 20,
     settings: &[],
-    role: Role::Served(LayerKind {
-        make: iscsi,
-        undo: undo_iscsi,
-        device: iscsi_disk,
-        passes: passes_little,
-    }),
+    role: Role::Served(
+        LayerKind { make: login, undo: logout, device: iscsi_disk, passes: passes_little },
+        serve_iscsi,
+    ),
 };
 
 pub(super) const KINDS: [Kind; 3] = [
     Kind {
         name: "iscsi",
-        what: "disk over iSCSI, by loopback",
-        programs: &[("iscsiadm", "open-iscsi")],
-        modules: &["target_core_iblock", "iscsi_target_mod", "iscsi_tcp"],
-        service: Some(&ISCSID),
-        settings: &[QUEUE_DEPTH, COMMANDS],
+        what: "disk over iSCSI",
+        needs: Needs { service: Some(&ISCSID), ..Needs::of(&[("iscsiadm", "open-iscsi")], &["iscsi_tcp"]) },
+        serving: Needs::of(&[], &["target_core_iblock", "iscsi_target_mod"]),
+        settings: &[QUEUE_DEPTH, COMMANDS, ADDRESS],
         ..BLOCK
     },
     Kind {
         name: "nvmet-tcp",
-        what: "disk over NVMe/TCP, by loopback",
-        modules: &["nvmet_tcp", "nvme_tcp"],
-        settings: &[QUEUES, QUEUE_SIZE, DIGEST],
-        role: Role::Served(LayerKind {
-            make: nvme,
-            undo: undo_nvme,
-            device: nvme_disk,
-            passes: passes_little,
-        }),
+        what: "disk over NVMe/TCP",
+        needs: Needs::of(&[], &["nvme_tcp"]),
+        serving: Needs::of(&[], &["nvmet_tcp"]),
+        loses_zeros: true,
+        settings: &[QUEUES, QUEUE_SIZE, DIGEST, ADDRESS],
+        role: Role::Served(
+            LayerKind { make: connect, undo: disconnect, device: nvme_disk, passes: passes_little },
+            serve_nvme,
+        ),
         ..BLOCK
     },
     Kind {
         name: "nfs",
-        what: "filesystem over NFS 4.2, by loopback",
-        programs: &[("exportfs", "nfs-kernel-server"), ("mount.nfs4", "nfs-common")],
-        modules: &["nfsd", "nfsv4"],
-        service: Some(&NFSD),
+        what: "filesystem over NFS 4.2",
+        needs: Needs::of(&[("mount.nfs4", "nfs-common")], &["nfsv4"]),
+        serving: Needs { service: Some(&NFSD), ..Needs::of(&[("exportfs", "nfs-kernel-server")], &["nfsd"]) },
         least_bytes: 0,
+        settings: &[ADDRESS],
         role: Role::Share(Share {
             mount_type: "nfs4",
             options: &["vers=4.2", "proto=tcp"],
             share: nfs,
-            unshare: |path| Words::of(&["exportfs", "-u", &nfs_source(path)]),
-            source: nfs_source,
+            unshare: |shared| Words::of(&["exportfs", "-u", &export(shared)]),
+            source: |shared| format!("{}:{}", shared.server, shared.path.display()),
         }),
         ..BLOCK
     },
@@ -114,7 +112,7 @@ fn iscsi_target(layer: &Layer) -> String {
 
 /// A command about the record of the target in the database of open-iscsi.
 fn iscsiadm(layer: &Layer, words: &[&str]) -> Deed {
-    let portal = format!("{ADDRESS}:{},1", layer.port);
+    let portal = format!("{}:{},1", layer.server, layer.port);
     let node = ["iscsiadm", "--mode", "node", "--targetname", &iscsi_target(layer), "--portal", &portal];
     Words::of(&node).and_all(words).into()
 }
@@ -122,9 +120,8 @@ fn iscsiadm(layer: &Layer, words: &[&str]) -> Deed {
 /// Where distributions keep that database.
 const DATABASES: [&str; 2] = ["/etc/iscsi/nodes", "/var/lib/iscsi/nodes"];
 
-/// The kernel's target (LIO), and a login by open-iscsi. The secret goes into the record, which only root can read, rather than
-/// through an argument, which everybody can see.
-fn iscsi(layer: &Layer) -> Vec<Deed> {
+/// The kernel's target (LIO).
+fn serve_iscsi(layer: &Layer) -> Vec<Deed> {
     let target = Path::new("/sys/kernel/config/target");
     let controller = target.join(format!("core/iblock_{}", layer.port));
     let store = controller.join(&layer.name);
@@ -132,13 +129,6 @@ fn iscsi(layer: &Layer) -> Vec<Deed> {
     let group = name.join("tpgt_1");
     let set = |file: &str, text: &str| Deed::write(group.join(file), Words::of(&[text]));
     let unit = group.join("lun/lun_0");
-    let record = |database: &str| {
-        Path::new(database).join(iscsi_target(layer)).join(format!("{ADDRESS},{},1/default", layer.port))
-    };
-    let line = |name: &str| Words::of(&[&format!("node.session.auth.{name} = ")]);
-    let wanted: String = layer.given().map(|(name, value)| format!("{name} = {value}\n")).collect();
-    let lines = line("authmethod").and(&format!("CHAP\nnode.session.auth.username = {}\n", layer.name));
-    let lines = lines.with(line("password")).and_secret().and(&format!("\n{wanted}"));
     vec![
         Deed::Directory(controller),
         Deed::Directory(store.clone()),
@@ -153,17 +143,32 @@ fn iscsi(layer: &Layer) -> Vec<Deed> {
         set("attrib/demo_mode_write_protect", "0"),
         set("auth/userid", &layer.name),
         Deed::write(group.join("auth/password"), Words::new().and_secret()),
-        Deed::Directory(group.join(format!("np/{ADDRESS}:{}", layer.port))),
+        Deed::Directory(group.join(format!("np/{}:{}", layer.server, layer.port))),
         Deed::Directory(unit.clone()),
         Deed::Link { at: unit.join("port"), to: store },
         Deed::SwitchOn(group.join("enable")),
+    ]
+}
+
+/// A login by open-iscsi. The secret goes into the record, which only root can read, rather than through an argument, which
+/// everybody can see.
+fn login(layer: &Layer) -> Vec<Deed> {
+    let record = |database: &str| {
+        let portal = format!("{},{},1", layer.server, layer.port);
+        Path::new(database).join(iscsi_target(layer)).join(portal).join("default")
+    };
+    let line = |name: &str| Words::of(&[&format!("node.session.auth.{name} = ")]);
+    let wanted: String = layer.given().map(|(name, value)| format!("{name} = {value}\n")).collect();
+    let lines = line("authmethod").and(&format!("CHAP\nnode.session.auth.username = {}\n", layer.name));
+    let lines = lines.with(line("password")).and_secret().and(&format!("\n{wanted}"));
+    vec![
         iscsiadm(layer, &["--op", "new"]),
         Deed::Append { files: DATABASES.map(record), text: lines },
         iscsiadm(layer, &["--login"]),
     ]
 }
 
-fn undo_iscsi(layer: &Layer) -> Vec<(Remains, Deed)> {
+fn logout(layer: &Layer) -> Vec<(Remains, Deed)> {
     let target = iscsi_target(layer);
     let record =
         |database| (Remains::Path(Path::new(database).join(&target)), iscsiadm(layer, &["--op", "delete"]));
@@ -179,23 +184,16 @@ fn subsystem(layer: &Layer) -> String {
     format!("{NVME}{}", layer.name)
 }
 
-/// The kernel's target (nvmet), and a connection by the kernel's own interface, which needs no program.
+/// The kernel's target (nvmet).
 ///
-/// Anybody on this machine could connect, and would change what is below a mounted filesystem. The subsystem has a single
-/// identifier for controllers: once this connection has it, there is none for another, and if somebody was faster, this fails.
-fn nvme(layer: &Layer) -> Vec<Deed> {
+/// Anybody who reaches its address could connect, and would change what is below a mounted filesystem. The subsystem has a single
+/// identifier for controllers: once our connection has it, there is none for another, and if somebody was faster, ours fails.
+fn serve_nvme(layer: &Layer) -> Vec<Deed> {
     let nvmet = Path::new("/sys/kernel/config/nvmet");
     let (name, port) = (subsystem(layer), layer.port.to_string());
     let subsystem = nvmet.join("subsystems").join(&name);
     let (space, gate) = (subsystem.join("namespaces/1"), nvmet.join("ports").join(&port));
     let set = |file: PathBuf, text: &str| Deed::write(file, Words::of(&[text]));
-    let mut connection = format!("nqn={name},transport=tcp,traddr={ADDRESS},trsvcid={port}");
-    for (argument, value) in layer.given() {
-        connection.push_str(&format!(",{argument}"));
-        if !value.is_empty() {
-            connection.push_str(&format!("={value}"));
-        }
-    }
     vec![
         Deed::Directory(subsystem.clone()),
         set(subsystem.join("attr_allow_any_host"), "1"),
@@ -209,14 +207,28 @@ fn nvme(layer: &Layer) -> Vec<Deed> {
         Deed::Directory(gate.clone()),
         set(gate.join("addr_trtype"), "tcp"),
         set(gate.join("addr_adrfam"), "ipv4"),
-        set(gate.join("addr_traddr"), ADDRESS),
+        set(gate.join("addr_traddr"), &layer.server.to_string()),
         set(gate.join("addr_trsvcid"), &port),
         Deed::Link { at: gate.join("subsystems").join(&name), to: subsystem },
-        set("/dev/nvme-fabrics".into(), &connection),
     ]
 }
 
-fn undo_nvme(layer: &Layer) -> Vec<(Remains, Deed)> {
+/// A connection by the kernel's own interface, which needs no program. A server that is gone is given up after a minute rather than
+/// ten.
+fn connect(layer: &Layer) -> Vec<Deed> {
+    let Layer { server, port, .. } = layer;
+    let mut connection =
+        format!("nqn={},transport=tcp,traddr={server},trsvcid={port},ctrl_loss_tmo=60", subsystem(layer));
+    for (argument, value) in layer.given() {
+        connection.push_str(&format!(",{argument}"));
+        if !value.is_empty() {
+            connection.push_str(&format!("={value}"));
+        }
+    }
+    vec![Deed::write("/dev/nvme-fabrics", Words::of(&[&connection]))]
+}
+
+fn disconnect(layer: &Layer) -> Vec<(Remains, Deed)> {
     let name = subsystem(layer);
     vec![(Remains::Controller(name.clone()), Deed::Disconnect(name))]
 }
@@ -225,13 +237,14 @@ fn nvme_disk(layer: &Layer) -> Device {
     Device::Nvme { subsystem: subsystem(layer) }
 }
 
-/// Shared with this machine's own privileged ports only, which are root's. The identifier makes it possible for filesystems that
+/// Shared with the privileged ports of one machine only, which are root's. The identifier makes it possible for filesystems that
 /// have none.
-fn nfs(path: &Path) -> Words {
-    let options = format!("rw,no_root_squash,no_subtree_check,fsid={}", uuid(&path.to_string_lossy()));
-    Words::of(&["exportfs", "-i", "-o", &options, &nfs_source(path)])
+fn nfs(shared: &Shared) -> Words {
+    let options = format!("rw,no_root_squash,no_subtree_check,fsid={}", uuid(&shared.path.to_string_lossy()));
+    Words::of(&["exportfs", "-i", "-o", &options, &export(shared)])
 }
 
-fn nfs_source(path: &Path) -> String {
-    format!("{ADDRESS}:{}", path.display())
+/// What is shared, as `exportfs` has it.
+fn export(shared: &Shared) -> String {
+    format!("{}:{}", shared.client, shared.path.display())
 }
