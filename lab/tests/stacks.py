@@ -168,35 +168,39 @@ X
 SERVED = "iscsi+ext4,luks+nvmet-tcp+xfs,nfs(ext4,nconnect=2),iscsi(queue-depth=8)+luks+ext4,raid1(nvmet-tcp)+ext4,luks+nfs(xfs)"
 
 
-def served_by_another(lab):
-    """Two machines, by OpenSSH: what is below the network is made on one, what is above it on the other. However a run ends, in
-    the end both are as before, and on the server without anybody's doing as long as its agent lives."""
+def two_machines(lab, trial):
+    """Calls `trial` with a server, a client, and a function that checks that both are as at the beginning; where one has a killed
+    program, `stack destroy --all` there comes first."""
     with tempfile.TemporaryDirectory(prefix="lodestone-wire-") as directory:
         wire = f"{directory}/wire"
         disks = {"ground": Disk("virtio", "6G"), "disk": Disk("virtio", "2G")}
         with lab.machine(disks=disks, memory=2048, wire=(wire, 1)) as server:
             with lab.machine(disks={"ground": Disk("virtio", "1G")}, memory=2048, wire=(wire, 2)) as client:
-                two_machines(lab, server, client)
+                for machine in (server, client):
+                    grounds(lab, machine)
+                server.sh(SERVER)
+                key = server.sh("cat /etc/ssh/lab/id")
+                client.sh(CLIENT.replace("cat >/etc/ssh/id\n", f"cat >/etc/ssh/id <<X\n{key}\nX\n"))
+                before = [machine.sh(STATE) for machine in (server, client)]
+
+                def nothing_is_left(what, by_hand=None):
+                    if by_hand:
+                        left = by_hand.run(f"{RUN} lodestone stack destroy --all")
+                        lab.equal(f"{what}: `stack destroy --all` succeeds", left.code, 0, left.err)
+                    server.sh("until [ -z \"$(pgrep -f 'lodestone agent')\" ]; do sleep 0.2; done")
+                    for machine, name, state in zip((server, client), ("the server", "the client"), before):
+                        found = machine.sh(STATE)
+                        lab.check(f"{what}: nothing is left on {name}", found == state, f"before:\n{state}\nafter:\n{found}")
+
+                trial(server, client, nothing_is_left)
 
 
-def two_machines(lab, server, client):
-    for machine in (server, client):
-        grounds(lab, machine)
-    server.sh(SERVER)
-    key = server.sh("cat /etc/ssh/lab/id")
-    client.sh(CLIENT.replace("cat >/etc/ssh/id\n", f"cat >/etc/ssh/id <<X\n{key}\nX\n"))
-    before = [machine.sh(STATE) for machine in (server, client)]
-    until_removed = "until [ -z \"$(pgrep -f 'lodestone agent')\" ]; do sleep 0.2; done"
+def served_by_another(lab):
+    """What is below the network is made on another machine, by OpenSSH, and what is above it here."""
+    two_machines(lab, lambda *machines: between_machines(lab, *machines))
 
-    def nothing_is_left(what, by_hand=None):
-        if by_hand:
-            left = by_hand.run(f"{RUN} lodestone stack destroy --all")
-            lab.equal(f"{what}: `stack destroy --all` succeeds", left.code, 0, left.err)
-        server.sh(until_removed)
-        for machine, name, state in zip((server, client), ("the server", "the client"), before):
-            found = machine.sh(STATE)
-            lab.check(f"{what}: nothing is left on {name}", found == state, f"before:\n{state}\nafter:\n{found}")
 
+def between_machines(lab, server, client, nothing_is_left):
     run, end = f"{RUN} lodestone run", "--ops 64 --runtime none --rounds 1 --verify true --json"
     result = client.run(f"{run} --on nas:image:/ground:420M --stack '{SERVED}' {SHORT} {end}")
     lab.equal("a run on another machine's images succeeds", result.code, 0, result.err)
@@ -229,6 +233,14 @@ def two_machines(lab, server, client):
     plan = client.run(f"{run} --on nas:image:/ground:420M --stack iscsi+ext4 --dry-run {SHORT}")
     lab.check("a dry run says what is done on which machine", plan.code == 0 and "# on nas:\n" in plan.out and "# here, with" in plan.out, plan.out + plan.err)
 
+
+def one_side_is_lost(lab):
+    """However a run on another machine's storage ends, in the end both are as before, the server without anybody's doing as long as
+    its agent lives."""
+    two_machines(lab, lambda *machines: losing_one_side(lab, *machines))
+
+
+def losing_one_side(lab, server, client, nothing_is_left):
     endless = f"--on nas:image:/ground:420M --stack 'luks+iscsi+ext4,raid1(nvmet-tcp)+ext4,nfs(ext4)' {SHORT} --runtime 100ms --rounds 10000"
     for what, end, code, by_hand in (
         ("Ctrl-C", lambda: client.run("busybox killall -INT lodestone"), 130, None),
@@ -242,6 +254,20 @@ def two_machines(lab, server, client):
         result = client.wait(job)
         lab.equal(f"{what}: the run ends", result.code, code, result.err)
         nothing_is_left(what, by_hand)
+
+
+def members_lost(lab):
+    """An array whose members are gone, because their server is, is removed too."""
+    with lab.machine(disks={"ground": Disk("virtio", "2G")}, memory=2048) as machine:
+        grounds(lab, machine)
+        before = machine.sh(STATE)
+        made = machine.run(f"{RUN} lodestone run --on image:/ground:300M --stack 'raid1(nvmet-tcp)+ext4' {SHORT} --ops 16 --runtime none --rounds 1 --leave")
+        lab.equal("an array is made and left", made.code, 0, made.err)
+        machine.sh("rm /sys/kernel/config/nvmet/ports/*/subsystems/*\nuntil [ -z \"$(ls /sys/class/nvme)\" ]; do sleep 0.2; done")
+        left = machine.run(f"{RUN} lodestone stack destroy --all")
+        lab.equal("it is removed without its members", left.code, 0, left.err + machine.run("cat /run/mdadm/map /proc/mdstat; ls -l /sys/block/md*/slaves").out)
+        found = machine.sh(STATE)
+        lab.check("nothing is left", found == before, f"before:\n{before}\nafter:\n{found}\n" + machine.run("cat /run/mdadm/map /proc/mdstat; ls -l /sys/block/md*/slaves").out)
 
 
 def zones(lab):
@@ -412,5 +438,5 @@ def one_fault(machine, udev, options, end, moment):
     return known.get((end, result.code)) or f"unexpected {result.code}: {result.err}"
 
 
-TESTS = [in_images, on_disks, served_alone, served_by_another, zones, known_cost, faults_in_images, faults_on_disks]
+TESTS = [in_images, on_disks, served_alone, served_by_another, one_side_is_lost, members_lost, zones, known_cost, faults_in_images, faults_on_disks]
 SMOKE = [faults_in_images, faults_on_disks]

@@ -7,11 +7,9 @@
 //! (Woodruff, "Confidence Intervals for Medians and Other Position Measures", J. Am. Stat. Assoc. 47, 1952; for
 //! clusters: Francisco and Fuller, Ann. Statist. 19, 1991). Of a target that was made several times the clusters are its makings.
 
-use std::collections::BTreeMap;
-
 use model::{Estimate, Histogram, Metric, PortableMath};
 
-use crate::stats::t_quantile;
+use crate::stats::{t_quantile, values_by_making, without_rounds};
 
 /// The method of a percentile.
 pub(crate) const METHOD_PERCENTILE: &str =
@@ -53,13 +51,11 @@ pub fn percentile_by_round(metric: Metric, rounds: &[(u32, Histogram)]) -> Optio
 }
 
 /// What is summed over the rounds of each making; the values of all rounds if a target was made once.
-fn sums_by_making<'a>(values: impl Iterator<Item = (u32, &'a f64)>, makings: u32) -> Vec<f64> {
+fn sums_by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
     if makings <= 1 {
-        return values.map(|(_, value)| *value).collect();
+        return without_rounds(values);
     }
-    let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
-    values.for_each(|(round, value)| *sums.entry(round % makings).or_default() += value);
-    sums.into_values().collect()
+    values_by_making(values, makings).into_values().map(|values| values.iter().sum()).collect()
 }
 
 /// The percentile `percent`, above 0 and below 100, of the operations of all rounds, of a target that was made so often. `None`
@@ -78,8 +74,9 @@ pub(crate) fn merged_percentile(
         higher.map(|(.., count)| count).sum::<u64>() as f64
     };
     let share = above(&all) / count;
-    let excess: Vec<f64> = rounds.iter().map(|(_, h)| above(h) - share * h.count() as f64).collect();
-    let sample = sums_by_making(rounds.iter().map(|(round, _)| *round).zip(&excess), makings);
+    let excess = rounds.iter().map(|(round, h)| (*round, above(h) - share * h.count() as f64));
+    let excess: Vec<(u32, f64)> = excess.collect();
+    let sample = sums_by_making(&excess, makings);
     let size = sample.len() as f64;
     let error = (size / (size - 1.0) * sample.iter().map(|e| e * e).sum::<f64>()).sqrt() / count;
     let t = t_quantile(0.975, freedom(&sample));
@@ -104,7 +101,7 @@ pub(crate) fn merged_percentile(
     // How far the logarithm moves with the share of operations above.
     let slope = (high - low) / (2.0 * t * error);
     let moved = |excess: &f64| (ln + n * slope * excess / count).portable_exp();
-    let by_round = rounds.iter().zip(&excess).map(|((round, _), excess)| (*round, moved(excess))).collect();
+    let by_round = excess.iter().map(|(round, excess)| (*round, moved(excess))).collect();
     Some(MergedPercentile { estimate, by_round })
 }
 

@@ -155,13 +155,16 @@ pub(crate) fn by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
 
 /// The mean of the rounds' values of each making of a target, by its number from 0; `values` has the number of each round.
 pub fn means_of_makings(values: &[(u32, f64)], makings: u32) -> BTreeMap<u32, f64> {
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    values_by_making(values, makings).into_iter().map(|(making, values)| (making, mean(values))).collect()
+}
+
+/// The rounds' values of each making of a target, by its number from 0.
+pub(crate) fn values_by_making(values: &[(u32, f64)], makings: u32) -> BTreeMap<u32, Vec<f64>> {
+    let mut all: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     // A log can say any number.
-    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    for (round, value) in values {
-        let (sum, n) = sums.entry(round % makings.max(1)).or_default();
-        (*sum, *n) = (*sum + value, *n + 1.0);
-    }
-    sums.into_iter().map(|(making, (sum, n))| (making, sum / n)).collect()
+    values.iter().for_each(|(round, value)| all.entry(round % makings.max(1)).or_default().push(*value));
+    all
 }
 
 /// The quantile `p` of Student's t distribution with `freedom` degrees of freedom.

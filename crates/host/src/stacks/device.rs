@@ -54,11 +54,12 @@ impl Device {
             Self::Mapped { name } => {
                 blocks(roots, |directory| is_line(directory, "dm/name", Path::new(name)))
             }
-            Self::Array { on, .. } => {
+            Self::Array { name, on } => {
                 let members: Vec<String> = on.iter().filter_map(|member| member.find(roots)).collect();
                 blocks(roots, |directory| {
+                    let has = |member: &String| directory.join("slaves").join(member).exists();
                     directory.join("md").exists()
-                        && members.iter().any(|member| directory.join("slaves").join(member).exists())
+                        && (members.iter().any(has) || is_abandoned(directory, name))
                 })
             }
             Self::Iscsi { target } => {
@@ -83,6 +84,20 @@ impl Device {
     pub fn path(&self, roots: &Roots) -> Option<PathBuf> {
         Some(roots.dev.join(self.find(roots)?))
     }
+}
+
+/// True of an array that mdadm made under this name and that has none of its members any more.
+fn is_abandoned(directory: &Path, name: &str) -> bool {
+    let members = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
+    let is_gone = members.into_iter().all(|member| !member.path().exists());
+    // Each line has the kernel's name, the version of the metadata, an identifier and the path.
+    let map = fs::read_to_string("/run/mdadm/map").unwrap_or_default();
+    let has_name = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.first().is_some_and(|first| directory.ends_with(first))
+            && words.last().is_some_and(|last| Path::new(last).ends_with(name))
+    };
+    is_gone && map.lines().any(has_name)
 }
 
 pub(super) fn is_line(directory: &Path, file: &str, text: &Path) -> bool {
