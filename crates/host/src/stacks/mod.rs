@@ -114,6 +114,7 @@ pub enum StackError {
 
 /// What stacks are known by, and nobody else knows.
 #[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Wire")]
 pub struct Named {
     /// Their id: eight lower-case letters and digits.
     pub id: String,
@@ -129,6 +130,23 @@ impl Named {
     pub fn new(id: String) -> Result<Self, StackError> {
         Ok(Self { id, secret: objects::secret().map_err(no_randomness)? })
     }
+}
+
+impl TryFrom<Wire> for Named {
+    type Error = &'static str;
+    fn try_from(Wire { id, secret }: Wire) -> Result<Self, &'static str> {
+        // It becomes a part of names and paths.
+        let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let is_secret = secret.len() == 32 && secret.chars().all(|c| c.is_ascii_hexdigit());
+        if is_id && is_secret { Ok(Self { id, secret }) } else { Err("an id or secret of another form") }
+    }
+}
+
+/// The same as it comes from another machine.
+#[derive(Deserialize)]
+struct Wire {
+    id: String,
+    secret: String,
 }
 
 impl std::fmt::Debug for Named {
@@ -339,4 +357,20 @@ fn unmake_all(roots: &Roots, objects: &[Object]) -> Result<(), StackError> {
         }
     }
     first.map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_machine_calls_stacks_is_no_path() {
+        let named = Named::new("abcd2345".to_owned()).unwrap();
+        let text = serde_json::to_string(&named).unwrap();
+        assert_eq!(serde_json::from_str::<Named>(&text).unwrap().secret, named.secret);
+        assert!(!format!("{named:?}").contains(&named.secret));
+        for wrong in ["../a2345", "ABCD2345", "abcd234", "abcd23456"] {
+            assert!(serde_json::from_str::<Named>(&text.replace("abcd2345", wrong)).is_err(), "{wrong}");
+        }
+    }
 }

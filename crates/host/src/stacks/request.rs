@@ -179,6 +179,11 @@ impl Request {
             if let Ground::Disks(disks) = &ground {
                 stacks[i].spread_over(disks.len());
                 let (needed, name) = (stacks[i].devices(), &stacks[i].name);
+                if needed > MOST_DEVICES {
+                    return Err(RequestError(format!(
+                        "--stack {name}: it would stand on {needed} devices; write devices={MOST_DEVICES} at most"
+                    )));
+                }
                 if needed > disks.len() {
                     let named = disks.len();
                     return Err(RequestError(format!(
@@ -866,6 +871,7 @@ mod tests {
             ("image:4G", "raid1(devices=1)+ext4", "raid1 takes 2 to 64 devices"),
             ("image:4G", "raid1(devices=9)+raid0(devices=9)+ext4", "more than 64 devices"),
             ("/dev/sdb", "raid1+ext4", "raid1+ext4 needs 2 devices, and 1 is named"),
+            (&"/dev/sdb,".repeat(65), "raid0+ext4", "it would stand on 65 devices"),
         ] {
             let error = parse(on, stacks).unwrap_err();
             assert!(error.contains(words), "{on} {stacks}: {error}");
