@@ -343,6 +343,11 @@ pub fn destroy(roots: &Roots, found: &Found) -> Result<(), StackError> {
 
 /// Removes objects in reverse. Where one does not go, what it stands on stays, and the first such error is returned.
 fn unmake_all(roots: &Roots, objects: &[Object]) -> Result<(), StackError> {
+    // The kernel's NFS server holds what it shares until its client, which all mounts have in common, has unmounted the last of them.
+    unmake_in_reverse(roots, objects).or_else(|_| unmake_in_reverse(roots, objects))
+}
+
+fn unmake_in_reverse(roots: &Roots, objects: &[Object]) -> Result<(), StackError> {
     let mut first = None;
     let mut kept: Vec<&str> = Vec::new();
     for object in objects.iter().rev() {
