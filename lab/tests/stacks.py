@@ -110,13 +110,19 @@ def on_disks(lab):
         lab.equal("the other disk is as before", machine.sh(f"sha256sum {other}"), checksum)
 
 
+def left_standing(lab, machine, stacks):
+    """Makes stacks and leaves them. Returns the state before."""
+    grounds(lab, machine)
+    before = machine.sh(STATE)
+    made = machine.run(f"{RUN} lodestone run --on image:/ground:300M --stack '{stacks}' {SHORT} --ops 16 --runtime none --rounds 1 --leave")
+    lab.equal(f"{stacks}: made and left", made.code, 0, made.err)
+    return before
+
+
 def served_alone(lab):
     """What is served over the network while stacks stand is closed to others on the machine, who know all that is public."""
     with lab.machine(disks={"ground": Disk("virtio", "2G")}, memory=2048) as machine:
-        grounds(lab, machine)
-        before = machine.sh(STATE)
-        made = machine.run(f"{RUN} lodestone run --on image:/ground:300M --stack iscsi+ext4,nvmet-tcp+ext4 {SHORT} --ops 16 --runtime none --rounds 1 --leave")
-        lab.equal("stacks are made and left", made.code, 0, made.err)
+        before = left_standing(lab, machine, "iscsi+ext4,nvmet-tcp+ext4")
         address = "traddr=127.0.0.1,trsvcid=$(cat /sys/kernel/config/nvmet/ports/*/addr_trsvcid)"
         name = "nqn=$(ls /sys/kernel/config/nvmet/subsystems),transport=tcp"
         host = "hostnqn=nqn.2014-08.org.nvmexpress:uuid:6c6f6465-7374-4f6e-8e00-000000000005,hostid=6c6f6465-7374-4f6e-8e00-000000000005"
@@ -218,6 +224,14 @@ def between_machines(lab, server, client, nothing_is_left):
     refused = client.run(f"{run} --on nas:{disk} --stack iscsi+ext4 {SHORT} {end}")
     lab.equal("another machine's disk is not used without permission", refused.code, 2, refused.err)
     lab.check("the refusal says how to allow it", f"--overwrite nas:{disk}" in refused.err, refused.err)
+    server.sh(f"mkfs.ext4 -q -F {disk}")
+    refused = client.run(f"{run} --on nas:{disk} --stack iscsi+ext4 --overwrite nas:{disk} {SHORT} {end}")
+    lab.equal("nor what holds something that was not named", refused.code, 2, refused.err)
+    lab.check("the refusal says how to allow this too", f"--overwrite nas:{disk},ext2/3/4" in refused.err, refused.err)
+    server.sh(f"wipefs --all --quiet {disk}")
+    failed = client.run(f"{run} --on nas:image:/ground:420M --stack 'nfs({FAILING})' {SHORT} {end}")
+    lab.equal("a step that fails there is a failure of the run", failed.code, 3, failed.err)
+    nothing_is_left("after a failure there")
     refused = client.run(f"{run} --on nas:{disk} --stack ext4 --overwrite nas:{disk} {SHORT} {end}")
     lab.equal("a stack without a network is refused", refused.code, 2, refused.err)
     lab.check("the refusal says what is possible", "iscsi, nvmet-tcp and nfs" in refused.err, refused.err)
@@ -260,10 +274,7 @@ def losing_one_side(lab, server, client, nothing_is_left):
 def members_lost(lab):
     """An array whose members are gone, because their server is, is removed too."""
     with lab.machine(disks={"ground": Disk("virtio", "2G")}, memory=2048) as machine:
-        grounds(lab, machine)
-        before = machine.sh(STATE)
-        made = machine.run(f"{RUN} lodestone run --on image:/ground:300M --stack 'raid1(nvmet-tcp)+ext4' {SHORT} --ops 16 --runtime none --rounds 1 --leave")
-        lab.equal("an array is made and left", made.code, 0, made.err)
+        before = left_standing(lab, machine, "raid1(nvmet-tcp)+ext4")
         machine.sh("rm /sys/kernel/config/nvmet/ports/*/subsystems/*\nuntil [ -z \"$(ls /sys/class/nvme)\" ]; do sleep 0.2; done")
         left = machine.run(f"{RUN} lodestone stack destroy --all")
         lab.equal("it is removed without its members", left.code, 0, left.err + machine.run("cat /run/mdadm/map /proc/mdstat; ls -l /sys/block/md*/slaves").out)

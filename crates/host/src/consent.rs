@@ -29,7 +29,7 @@ use crate::occupants::{Idle, Occupant, over};
 use crate::signatures::signatures;
 use crate::testfiles::reopen;
 
-pub use crate::naming::{named, typed};
+pub use crate::naming::{named, typed, typed_on};
 
 /// An existing file or block device, opened once: every later open is of the same object, whatever its path
 /// refers to by then. While a device is held, its number is not reassigned.
@@ -151,7 +151,7 @@ pub enum Refusal {
         "{} is not empty: it holds {}; to destroy all of this, pass --overwrite {}",
         .path.display(),
         .occupants.join(", "),
-        typed(.named.iter().chain(.missing).map(String::as_str))
+        typed_on(.machine.as_deref(), .named.iter().chain(.missing).map(String::as_str))
     )]
     Occupied {
         /// The target.
@@ -162,6 +162,8 @@ pub enum Refusal {
         named: Vec<String>,
         /// What the user did not name.
         missing: Vec<String>,
+        /// What a path there begins with, if it is not the user's machine.
+        machine: Option<String>,
     },
     /// A device over the same bytes cannot be claimed, because of something that `--overwrite` cannot name.
     #[error("cannot overwrite {}: cannot claim {device}: {why}", .path.display())]
@@ -196,6 +198,17 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// The same on another machine, where a path begins with `prefix`, if it is not the user's.
+    #[must_use]
+    pub fn on(mut self, prefix: Option<&str>) -> Self {
+        if let Self::Occupied { machine, .. } = &mut self {
+            *machine = prefix.map(str::to_owned);
+        }
+        self
+    }
+}
+
 /// Asks for permission to overwrite `target`. `names` is what the user gave with `--overwrite`: paths or names, in any
 /// order ([`named`]).
 ///
@@ -224,7 +237,13 @@ pub fn ask(roots: &Roots, target: &Path, names: &[String]) -> Result<Consent, Re
     let missing: Vec<String> = occupants.iter().filter(is_missing).map(|o| o.name.clone()).collect();
     if !missing.is_empty() {
         let occupants = occupants.iter().map(ToString::to_string).collect();
-        return Err(Refusal::Occupied { path: path(), occupants, named: names.to_vec(), missing });
+        return Err(Refusal::Occupied {
+            path: path(),
+            occupants,
+            named: names.to_vec(),
+            missing,
+            machine: None,
+        });
     }
     reopen(&hold.file, true, 0).map_err(|error| Refusal::NotWritable { path: path(), error })?;
     let claim = |idle: &Idle| {
@@ -389,9 +408,12 @@ mod tests {
             named: vec!["/dev/sda".into()],
             occupants: vec!["/dev/sda1".into(), "ext2/3/4".into()],
             missing: vec!["/dev/sda1".into(), "ext2/3/4".into()],
+            machine: None,
         };
         let message = refusal.to_string();
         assert!(message.contains("holds /dev/sda1, ext2/3/4"), "{message}");
         assert!(message.contains("--overwrite /dev/sda,/dev/sda1,ext2/3/4"), "{message}");
+        let message = refusal.on(Some("nas:")).to_string();
+        assert!(message.contains("--overwrite nas:/dev/sda,/dev/sda1,ext2/3/4"), "{message}");
     }
 }

@@ -39,6 +39,15 @@ pub fn typed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     if value.chars().all(is_plain) { value } else { format!("'{}'", value.replace('\'', r"'\''")) }
 }
 
+/// The same for another machine: what a path there begins with, such as `nas:`, stands before the whole value.
+pub fn typed_on<'a>(machine: Option<&str>, names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    if let (Some(machine), Some(first)) = (machine, names.first_mut()) {
+        first.insert_str(0, machine);
+    }
+    typed(names.iter().map(String::as_str))
+}
+
 /// Something that the user gave with `--overwrite`.
 pub(crate) struct Named<'a> {
     text: &'a str,
@@ -94,5 +103,7 @@ mod tests {
         let value = String::from_utf8(shell.stdout).unwrap();
         assert_eq!(of(&[&value]), names);
         assert_eq!(typed(["/dev/sda", "ext2/3/4"]), "/dev/sda,ext2/3/4");
+        assert_eq!(typed_on(Some("nas:"), ["/dev/sda", "swap"]), "nas:/dev/sda,swap");
+        assert_eq!(typed_on(Some("nas:"), ["/a b"]), "'nas:/a b'");
     }
 }

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use journal::{Found, State, directory, found};
 pub use kinds::{Kind, Lack, Setting, Side, kinds};
-pub use plan::{Step, passed_bytes, plan, shown};
+pub use plan::{Step, needs_secret, passed_bytes, plan, shown};
 pub use request::{Disk, Ground, Precondition, Request, RequestError, Server, Stack};
 
 use crate::consent::Consent;
@@ -138,7 +138,7 @@ impl TryFrom<Wire> for Named {
         // It becomes a part of names and paths.
         let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
         let is_secret = secret.len() == 32 && secret.chars().all(|c| c.is_ascii_hexdigit());
-        if is_id && is_secret { Ok(Self { id, secret }) } else { Err("an id or secret of another form") }
+        if is_id && is_secret { Ok(Self { id, secret }) } else { Err("malformed id or secret") }
     }
 }
 
@@ -220,8 +220,7 @@ impl Stacks {
             let needs = stack.parts_on(side).flat_map(|(kind, side)| kind.needs_for(side));
             needs.for_each(|needs| needs.load(roots));
         }
-        let is_here = |step: &Step| side.is_none() || step.side.is_none() || step.side == side;
-        let steps = plan(request, id, &directory).into_iter().filter(is_here);
+        let steps = plan(request, id, &directory).into_iter().filter(|step| step.is_on(side));
         match stacks.make_all(steps, &mut maker) {
             Ok(()) => {
                 let place = |name: &String| request.stacks.iter().position(|stack| stack.name == *name);

@@ -67,6 +67,13 @@ pub struct Step {
     pub(crate) object: Object,
 }
 
+impl Step {
+    /// True if it is made on this side; if none is named, on the only machine that there is.
+    pub(super) fn is_on(&self, side: Option<Side>) -> bool {
+        side.is_none() || self.side.is_none() || self.side == side
+    }
+}
+
 impl What {
     /// What makes it; nothing for what is made by the maker itself.
     pub fn deeds(&self) -> Vec<Deed> {
@@ -432,17 +439,23 @@ impl OfStack<'_, '_> {
     }
 }
 
+/// True if a step authenticates with the secret of the run.
+pub fn needs_secret(steps: &[Step]) -> bool {
+    steps.iter().any(|step| step.object.what.deeds().iter().any(Deed::needs_secret))
+}
+
 /// Bytes that the steps write, or read, besides the few of each filesystem and layer: what they cost in time.
 pub fn passed_bytes(steps: &[Step]) -> u64 {
     steps.iter().map(|step| step.object.what.passes()).fold(0, u64::saturating_add)
 }
 
-/// Steps as the lines of a shell script that makes, and one that removes.
-pub fn shown(steps: &[Step]) -> (Vec<String>, Vec<String>) {
-    let whats = || steps.iter().map(|step| &step.object.what);
+/// Steps as the lines of a shell script that makes, and one that removes; of a side only its own, the client's with the secret of
+/// the server.
+pub fn shown(steps: &[Step], side: Option<Side>) -> (Vec<String>, Vec<String>) {
+    let whats = || steps.iter().filter(|step| step.is_on(side)).map(|step| &step.object.what);
     let mut make: Vec<String> = whats().flat_map(What::typed).collect();
     let mut remove: Vec<String> = whats().rev().flat_map(What::undone).collect();
-    if whats().any(|what| what.deeds().iter().any(Deed::needs_secret)) {
+    if side != Some(Side::Client) && needs_secret(steps) {
         make.insert(0, "secret=$(head --bytes=16 /dev/urandom | xxd -plain)".to_owned());
     }
     if whats().any(|what| what.deeds().iter().any(Deed::needs_key)) {
@@ -463,7 +476,7 @@ mod tests {
 
     fn of(on: &str, stacks: &str) -> (Vec<String>, Vec<String>) {
         let request = Request::parse(on, stacks, Path::new("/here")).unwrap();
-        shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)))
+        shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)), None)
     }
 
     #[test]
@@ -613,10 +626,7 @@ mod tests {
         let request =
             of("raid1(luks+iscsi(address=192.0.2.9))+plain+ext4,nfs(integrity+xfs,nconnect=2)").unwrap();
         let steps = plan(&request, "abcd2345", Path::new(DIRECTORY));
-        let made = |side: Side| {
-            let own = steps.iter().filter(|step| step.side.is_none_or(|of| of == side));
-            shown(&own.cloned().collect::<Vec<_>>()).0
-        };
+        let made = |side: Side| shown(&steps, Some(side)).0;
         let (there, here) = (made(Side::Server), made(Side::Client));
         let count =
             |lines: &[String], start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
@@ -634,6 +644,7 @@ mod tests {
             ("exportfs", 1, 0),
             ("mount -t nfs4", 0, 1),
             ("key=", 1, 1),
+            ("secret=", 1, 0),
         ] {
             assert_eq!((count(&there, start), count(&here, start)), (on_server, on_client), "{start}");
         }
@@ -645,8 +656,8 @@ mod tests {
         let mount = format!("-o vers=4.2,proto=tcp,nconnect=2 192.0.2.1:{served} {DIRECTORY}/abcd2345/2-xfs");
         assert!(has(&here, &mount), "{here:#?}");
         for (stacks, words) in [
-            ("ext4", "a stack on nas has one of iscsi, nvmet-tcp and nfs"),
-            ("iscsi+nvmet-tcp+ext4", "a stack on nas has one of"),
+            ("ext4", "a stack on nas needs exactly one of iscsi, nvmet-tcp and nfs"),
+            ("iscsi+nvmet-tcp+ext4", "a stack on nas needs exactly one of"),
             ("iscsi(address=nas)+ext4", "write an address of IPv4, as in address=192.0.2.1"),
         ] {
             let parsed =
@@ -664,7 +675,7 @@ mod tests {
         let mut request = Request::parse("/dev/sdb,/dev/sdc", "ext4,raid0+ext4", Path::new("/here")).unwrap();
         let Ground::Disks(disks) = &mut request.ground else { panic!("disks") };
         disks.iter_mut().for_each(|disk| (disk.bytes, disk.discards) = (1 << 30, true));
-        let (make, remove) = shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)));
+        let (make, remove) = shown(&plan(&request, "abcd2345", Path::new(DIRECTORY)), None);
         // 508 MiB each, after the mark of 1 MiB.
         let of = |start: &str| -> Vec<&str> {
             make.iter().map(String::as_str).filter(|line| line.starts_with(start)).collect()

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StackError;
 use super::disks::END;
-use super::kinds::{ADDRESS, Kind, Lack, Needs, Side, find_kind, kinds};
+use super::kinds::{ADDRESS, Kind, Lack, Needs, Side, Zeros, find_kind, kinds};
 use crate::Roots;
 
 /// Bytes that stay free in the directory of the images.
@@ -215,8 +215,8 @@ impl Request {
             let mut networks = stack.parts().filter(|part| part.kind.is_network());
             let (Some(network), None) = (networks.next(), networks.next()) else {
                 return Err(RequestError(format!(
-                    "--stack {}: a stack on {machine} has one of iscsi, nvmet-tcp and nfs: what is below it is made there, \
-                     what is above it here",
+                    "--stack {}: a stack on {machine} needs exactly one of iscsi, nvmet-tcp and nfs: what is below it is \
+                     made there, what is above it here",
                     stack.name
                 )));
             };
@@ -228,7 +228,7 @@ impl Request {
             })?;
             let own = route(address).map_err(|error| {
                 RequestError(format!(
-                    "--stack {}: {machine} has no way from here at {address}: {error}",
+                    "--stack {}: {machine} cannot be reached at {address}: {error}",
                     stack.name
                 ))
             })?;
@@ -270,10 +270,10 @@ impl Request {
     pub fn with_layers(mut self, is_elsewhere: bool) -> Result<Self, RequestError> {
         let mut all: Vec<Stack> = Vec::new();
         for stack in &self.stacks {
-            let is_kept = |i: usize| is_elsewhere && Some(i) == stack.network();
-            let without =
-                (0..stack.dispensable()).filter(|i| !is_kept(*i)).map(|i| stack.without(|other| other != i));
-            let plain = stack.without(is_kept);
+            let is_kept = |part: &Part| is_elsewhere && part.kind.is_network();
+            let left_out = stack.dispensable().enumerate().filter(|(_, part)| !is_kept(part));
+            let without = left_out.map(|(i, _)| stack.with_only(|other, _| other != i));
+            let plain = stack.with_only(|_, part| is_kept(part));
             all.extend([plain].into_iter().chain(without).chain([stack.clone()]));
         }
         let mut kept: Vec<Stack> = Vec::new();
@@ -282,7 +282,7 @@ impl Request {
                 kept.push(stack);
             }
         }
-        kept.sort_by_key(Stack::dispensable);
+        kept.sort_by_key(|stack| stack.dispensable().count());
         if kept.len() > MOST {
             return Err(RequestError(format!(
                 "--with-layers: these are {} stacks; at most {MOST}",
@@ -544,11 +544,11 @@ impl Stack {
         Ok(stack)
     }
 
-    /// The same with only those layers whose number, from the lowest, is kept; the last is that over a network.
-    fn without(&self, is_kept: impl Fn(usize) -> bool) -> Self {
-        let layers = self.layers.iter().enumerate().filter(|(i, _)| is_kept(*i));
+    /// The same with only these of the parts that it can be without, each given with its number from the lowest.
+    fn with_only(&self, is_kept: impl Fn(usize, &Part) -> bool) -> Self {
+        let layers = self.layers.iter().enumerate().filter(|(i, part)| is_kept(*i, part));
         let layers: Vec<Part> = layers.map(|(_, part)| part.clone()).collect();
-        let share = self.share.clone().filter(|_| is_kept(self.layers.len()));
+        let share = self.share.clone().filter(|share| is_kept(self.layers.len(), share));
         let local = layers.iter().chain([&self.filesystem]).map(ToString::to_string);
         let mut name = local.collect::<Vec<_>>().join("+");
         if let Some(share) = &share {
@@ -559,9 +559,9 @@ impl Stack {
         Self { name, layers, share, filesystem: self.filesystem.clone() }
     }
 
-    /// How many of its parts it can be without.
-    fn dispensable(&self) -> usize {
-        self.layers.len() + usize::from(self.share.is_some())
+    /// The parts that it can be without, from the lowest.
+    fn dispensable(&self) -> impl Iterator<Item = &Part> {
+        self.layers.iter().chain(&self.share)
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
@@ -573,10 +573,9 @@ impl Stack {
         self.parts().map(|part| part.kind)
     }
 
-    /// The place of the network among its parts that can be left out.
+    /// The place of the network among its parts.
     fn network(&self) -> Option<usize> {
-        let layer = self.layers.iter().position(|part| part.kind.is_network());
-        layer.or(self.share.as_ref().map(|_| self.layers.len()))
+        self.parts().position(|part| part.kind.is_network())
     }
 
     /// The side on which that is which stands on so many of its layers, if a machine serves it to another.
@@ -591,22 +590,18 @@ impl Stack {
     /// come to it and fail: logical volumes pass it on, encryption and arrays write zeros themselves.
     pub(super) fn needs_zeros(&self, layers: usize) -> bool {
         let (below, above) = self.layers.split_at(layers);
-        below.last().is_some_and(|part| part.kind.loses_zeros)
-            && self.filesystem.kind.relies_on_zeros
-            && above.iter().all(|part| part.kind.name.starts_with("lvm"))
+        below.last().is_some_and(|part| part.kind.zeros == Zeros::AreLost)
+            && self.filesystem.kind.zeros == Zeros::MustBeThere
+            && above.iter().all(|part| part.kind.zeros == Zeros::ArePassedOn)
     }
 
     /// The kinds on a side, or if none is named on both; with a side those of which only this one is there.
     pub(super) fn parts_on(&self, side: Option<Side>) -> impl Iterator<Item = (&'static Kind, Option<Side>)> {
-        let all = self.kinds().enumerate();
-        let last = self.parts().position(|part| part.kind.is_network());
-        all.filter_map(move |(i, kind)| match side {
+        let network = self.network();
+        self.kinds().enumerate().filter_map(move |(i, kind)| match side {
             None => Some((kind, None)),
-            Some(_) if last == Some(i) => Some((kind, side)),
-            Some(side) => {
-                let own = if last.is_some_and(|last| i < last) { Side::Server } else { Side::Client };
-                (own == side).then_some((kind, None))
-            }
+            Some(_) if network == Some(i) => Some((kind, side)),
+            Some(side) => (self.side_above(i) == side).then_some((kind, None)),
         })
     }
 
@@ -697,6 +692,9 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
                 return Err(format!("{} takes {} to {MOST_DEVICES} devices", kind.name, kind.fewest));
             }
             part.members = count;
+        }
+        if part.settings.iter().any(|(given, _)| given == name) {
+            return Err(format!("{}: `{name}` is given twice", kind.name));
         }
         if !(is_count && kind.is_filesystem()) {
             part.settings.push((name.to_owned(), value.to_owned()));
@@ -868,6 +866,13 @@ mod tests {
             ),
             ("image:4G", "luks(cipher=--x y)+ext4", "in brackets may stand"),
             ("image:4G", "luks(ext4)+ext4", "`ext4` does not fit luks"),
+            ("image:4G", "luks(key=256,key=512)+ext4", "luks: `key` is given twice"),
+            ("image:4G", "raid1(devices=2,devices=3)+ext4", "raid1: `devices` is given twice"),
+            (
+                "image:4G",
+                "iscsi(address=192.0.2.1,address=192.0.2.2)+ext4",
+                "iscsi: `address` is given twice",
+            ),
             ("image:4G", "raid1(devices=1)+ext4", "raid1 takes 2 to 64 devices"),
             ("image:4G", "raid1(devices=9)+raid0(devices=9)+ext4", "more than 64 devices"),
             ("/dev/sdb", "raid1+ext4", "raid1+ext4 needs 2 devices, and 1 is named"),

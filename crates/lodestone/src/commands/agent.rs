@@ -22,7 +22,7 @@ use super::run::{clean_leftovers_in, holds};
 use super::stack_server::{find_ground, serve_stacks};
 use super::{default_store, unsafe_directories};
 use crate::executor::{Local, PendingReports, RigError, TargetState, Watching};
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure};
 use crate::fleet::protocol::{
     Begin, Bytes, PART_BYTES, PART_LOGS, PROTOCOL, Reply, Request, SILENCE, SILENCE_OF_SERVERS, checksum,
     line_of, read_line,
@@ -54,7 +54,7 @@ pub fn agent() -> Result<ExitCode, Failure> {
     let (line, end) = Line::open(interrupt);
     let served = serve(&line);
     if let Err(failure) = &served {
-        line.reply(&Reply::Refused { message: failure.message.clone() });
+        line.reply(&Reply::Refused { message: failure.message.clone(), code: failure.code });
     }
     drop(line);
     let _ = end.recv_timeout(LAST_MESSAGES);
@@ -66,6 +66,12 @@ struct Line {
     requests: Receiver<Option<Request>>,
     /// There will be no more of them.
     is_over: Cell<bool>,
+    shared: Shared,
+}
+
+/// What who works and who listens have in common.
+#[derive(Clone)]
+struct Shared {
     out: Out,
     interrupt: Arc<AtomicBool>,
     /// The other side wants the repeat under way to end.
@@ -117,20 +123,10 @@ impl Line {
             let _ = done.send(());
         });
         let (asked, requests) = channel();
-        let heard_ms = Arc::new(AtomicU64::new(0));
         let silence_ms = Arc::new(AtomicU64::new(SILENCE.as_millis() as u64));
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        let listener = Listener {
-            asked,
-            out: out.clone(),
-            interrupt: Arc::clone(&interrupt),
-            is_stopped: Arc::clone(&is_stopped),
-            origin,
-            heard_ms,
-            silence_ms: Arc::clone(&silence_ms),
-        };
-        listener.begin();
-        (Self { requests, is_over: Cell::new(false), out, interrupt, is_stopped, origin, silence_ms }, end)
+        let shared = Shared { out, interrupt, is_stopped: Arc::default(), origin, silence_ms };
+        Listener { asked, heard_ms: Arc::default(), shared: shared.clone() }.begin();
+        (Self { requests, is_over: Cell::new(false), shared }, end)
     }
 
     /// The next order; `None` if there will be no more.
@@ -141,10 +137,10 @@ impl Line {
     /// Says that all is ready and waits for the moment to begin, on `CLOCK_MONOTONIC`; `None` if there will be none.
     fn await_start(&self) -> Option<u64> {
         self.reply(&Reply::Ready);
-        while !self.interrupt.load(Ordering::Relaxed) {
+        while !self.shared.interrupt.load(Ordering::Relaxed) {
             match self.requests.recv_timeout(CHECK_PERIOD) {
                 Ok(Some(Request::Start { at_ns })) => {
-                    let now_ns = self.origin.elapsed().as_nanos() as u64;
+                    let now_ns = self.shared.origin.elapsed().as_nanos() as u64;
                     return at_ns.map(|at_ns| engine::monotonic_ns() + at_ns.saturating_sub(now_ns));
                 }
                 Ok(Some(_)) => return None,
@@ -159,13 +155,13 @@ impl Line {
     }
 
     fn reply(&self, reply: &Reply) {
-        self.out.send(line_of(reply));
+        self.shared.out.send(line_of(reply));
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        self.out.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.shared.out.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
@@ -173,13 +169,9 @@ impl Drop for Line {
 #[derive(Clone)]
 struct Listener {
     asked: Sender<Option<Request>>,
-    out: Out,
-    interrupt: Arc<AtomicBool>,
-    is_stopped: Arc<AtomicBool>,
-    origin: Instant,
     /// When something was last heard, in milliseconds after the origin.
     heard_ms: Arc<AtomicU64>,
-    silence_ms: Arc<AtomicU64>,
+    shared: Shared,
 }
 
 impl Listener {
@@ -196,8 +188,8 @@ impl Listener {
             loop {
                 thread::sleep(SILENCE / 20);
                 let heard = Duration::from_millis(watchdog.heard_ms.load(Ordering::Relaxed));
-                let silence = Duration::from_millis(watchdog.silence_ms.load(Ordering::Relaxed));
-                if watchdog.origin.elapsed().saturating_sub(heard) > silence {
+                let silence = Duration::from_millis(watchdog.shared.silence_ms.load(Ordering::Relaxed));
+                if watchdog.shared.origin.elapsed().saturating_sub(heard) > silence {
                     return watchdog.lose();
                 }
             }
@@ -205,32 +197,32 @@ impl Listener {
     }
 
     fn hear(&self, line: &[u8]) {
-        let at = self.origin.elapsed();
+        let at = self.shared.origin.elapsed();
         self.heard_ms.store(at.as_millis() as u64, Ordering::Relaxed);
         match serde_json::from_slice(line) {
             Ok(Request::Ping { number }) => {
                 let unix_ns =
                     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64;
-                let at_ns = self.origin.elapsed().as_nanos() as u64;
-                self.out.send(line_of(&Reply::Pong { number, at_ns, unix_ns }));
+                let at_ns = self.shared.origin.elapsed().as_nanos() as u64;
+                self.shared.out.send(line_of(&Reply::Pong { number, at_ns, unix_ns }));
             }
             Ok(Request::Stop) => {
-                self.is_stopped.store(true, Ordering::Relaxed);
-                self.interrupt.store(true, Ordering::Relaxed);
+                self.shared.is_stopped.store(true, Ordering::Relaxed);
+                self.shared.interrupt.store(true, Ordering::Relaxed);
             }
             Ok(request) => drop(self.asked.send(Some(request))),
             Err(error) => {
                 let message = format!("it does not understand what it is asked for: {error}");
-                self.out.send(line_of(&Reply::Refused { message }));
+                self.shared.out.send(line_of(&Reply::Refused { message, code: FAILED }));
             }
         }
     }
 
     /// Nobody is there: the load ends, and everything is removed.
     fn lose(&self) {
-        self.out.is_gone.store(true, Ordering::Relaxed);
-        self.is_stopped.store(true, Ordering::Relaxed);
-        self.interrupt.store(true, Ordering::Relaxed);
+        self.shared.out.is_gone.store(true, Ordering::Relaxed);
+        self.shared.is_stopped.store(true, Ordering::Relaxed);
+        self.shared.interrupt.store(true, Ordering::Relaxed);
         let _ = self.asked.send(None);
     }
 }
@@ -264,8 +256,14 @@ fn serve(line: &Line) -> Result<(), Failure> {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 machine: Box::new(identify(&roots)),
             }),
-            Request::Inspect { targets, overwrite, allow_unsafe_directory } => {
-                let found = Inspected::find(&roots, &targets, &overwrite, allow_unsafe_directory)?;
+            Request::Inspect { targets, overwrite, machine, allow_unsafe_directory } => {
+                let found = Inspected::find(
+                    &roots,
+                    machine.as_deref(),
+                    &targets,
+                    &overwrite,
+                    allow_unsafe_directory,
+                )?;
                 line.reply(&Reply::Inspected {
                     targets: found.targets.clone(),
                     engines: engines.capabilities().iter().map(|engine| engine.kind).collect(),
@@ -293,9 +291,9 @@ fn serve(line: &Line) -> Result<(), Failure> {
             }
             Request::FindGround { on, stacks } => line.reply(&find_ground(&on, &stacks)?),
             Request::MakeStacks(asked) => {
-                line.silence_ms.store(SILENCE_OF_SERVERS.as_millis() as u64, Ordering::Relaxed);
+                line.shared.silence_ms.store(SILENCE_OF_SERVERS.as_millis() as u64, Ordering::Relaxed);
                 let (next, reply) = (|| line.next(), |made: Reply| line.reply(&made));
-                return serve_stacks(*asked, &line.interrupt, next, reply);
+                return serve_stacks(*asked, &line.shared.interrupt, next, reply);
             }
             Request::Begin(begin) => {
                 let found = inspected.take().ok_or_else(|| Failure::failed("nothing was examined yet"))?;
@@ -335,12 +333,13 @@ struct Inspected {
 impl Inspected {
     fn find(
         roots: &Roots,
+        machine: Option<&str>,
         named: &[String],
         overwrite: &[String],
         allow_unsafe_directory: bool,
     ) -> Result<Self, Failure> {
         let mut targets = host::target::inspect_all(roots, named).map_err(Failure::usage)?;
-        let holds = holds(roots, &consent::named(overwrite), &mut targets)?;
+        let holds = holds(roots, machine, &consent::named(overwrite), &mut targets)?;
         let noticed = unsafe_directories::check(&targets, allow_unsafe_directory)?;
         let place = |name: &str| targets.iter().position(|target| target.name == name).unwrap_or(0);
         let unsafe_directories = noticed.into_iter().map(|(name, message)| (place(&name), message)).collect();
@@ -373,17 +372,17 @@ fn measure(
     let cleaned = clean_leftovers_in(&targets, &scratch);
     let name = |(i, message): (usize, String)| (targets[i].name.clone(), message);
     let noticed = inspected.unsafe_directories.into_iter().map(name).collect();
-    let events = Events { encoder: Encoder::default(), out: line.out.clone() };
+    let events = Events { encoder: Encoder::default(), out: line.shared.out.clone() };
     let states = targets.clone().into_iter().zip(inspected.holds).map(|(t, hold)| TargetState::new(t, hold));
     let mut local = Local {
         roots,
         plan: &plan,
         best_engine: engines.best(),
         seed,
-        interrupt: Arc::clone(&line.interrupt),
+        interrupt: Arc::clone(&line.shared.interrupt),
         presence: presence::announce(&started.id).ok(),
         progress: Progress::new(true, true, Units::default()),
-        recorder: Recorder::at_outlet(line.origin, started, Box::new(events)),
+        recorder: Recorder::at_outlet(line.shared.origin, started, Box::new(events)),
         targets: states.collect(),
         scratch,
         telemetry_period: telemetry_ns.map(Duration::from_nanos),
@@ -425,7 +424,7 @@ fn obey(line: &Line, local: &mut Local<'_>) -> Result<(), RigError> {
                 if order.step < local.plan.steps.len() && order.lane < local.targets.len() =>
             {
                 let outcome = local.repeat(&order)?;
-                let was_stopped_here = local.is_stopped() && !line.is_stopped.load(Ordering::Relaxed);
+                let was_stopped_here = local.is_stopped() && !line.shared.is_stopped.load(Ordering::Relaxed);
                 let lost = was_stopped_here.then(|| Lost::Machine("its agent was stopped there".to_owned()));
                 line.reply(&Reply::Ended { failure: outcome.failure, lost: outcome.lost.or(lost) });
             }

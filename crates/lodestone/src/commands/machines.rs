@@ -147,6 +147,7 @@ impl Machines {
             let request = Request::Inspect {
                 targets: paths.map(str::to_owned).collect(),
                 overwrite: asked.overwrite.clone(),
+                machine: (!asked.is_here).then(|| asked.machine.prefix()),
                 allow_unsafe_directory: args.allow_unsafe_directory,
             };
             let found = remote.inspect(&request, asked.places.len(), &is_stopped)?;

@@ -99,7 +99,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     resolved.plan.makings = makings;
     measured_by(earlier.as_ref(), &mut resolved.plan, &once(&targets))?;
     let mut own: Vec<Target> = targets.iter().filter(|target| target.host == 0).cloned().collect();
-    let holds = holds(&roots, &overwritten(args, made.is_some() || args.machines.together), &mut own)?;
+    let holds = holds(&roots, None, &overwritten(args, made.is_some() || args.machines.together), &mut own)?;
     let unsafe_directories = unsafe_directories::check(&own, args.allow_unsafe_directory)?;
     let baseline = baseline(args, &targets)?;
     if args.dry_run {
@@ -384,10 +384,11 @@ fn overwritten(args: &RunArgs, is_made: bool) -> Vec<String> {
     if is_made { Vec::new() } else { consent::named(&overwritten_here(args)) }
 }
 
-/// Opens every file and device, with permission to overwrite those that are named with
-/// `--overwrite`.
+/// Opens every file and device, with permission to overwrite those that are named with `--overwrite`; `machine` is what
+/// a path there begins with, if this is not the user's machine.
 pub(super) fn holds(
     roots: &Roots,
+    machine: Option<&str>,
     named: &[String],
     targets: &mut [Target],
 ) -> Result<Vec<Option<Hold>>, Failure> {
@@ -395,7 +396,7 @@ pub(super) fn holds(
     for target in targets.iter_mut() {
         holds.push(match target.kind {
             TargetKind::Directory => None,
-            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, named, target)?),
+            TargetKind::File | TargetKind::BlockDevice => Some(hold(roots, machine, named, target)?),
         });
     }
     let is_directory = |target: &&Target| target.kind == TargetKind::Directory;
@@ -403,20 +404,25 @@ pub(super) fn holds(
     if let Some(Target { name, path, .. }) = own {
         return Err(Failure::usage(format!(
             "--overwrite {name}: `{name}` is the name of a target; give its path instead: --overwrite {}",
-            consent::typed([path.to_string_lossy().as_ref()])
+            consent::typed_on(machine, [path.to_string_lossy().as_ref()])
         )));
     }
     if !named.is_empty() && !targets.iter().any(|t| t.writable && !is_directory(&t)) {
         return Err(Failure::usage(format!(
             "--overwrite {} does not name a file or block device among the targets; test files in a directory need no \
              permission",
-            consent::typed(named.iter().map(String::as_str))
+            consent::typed_on(machine, named.iter().map(String::as_str))
         )));
     }
     Ok(holds)
 }
 
-fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Failure> {
+fn hold(
+    roots: &Roots,
+    machine: Option<&str>,
+    named: &[String],
+    target: &mut Target,
+) -> Result<Hold, Failure> {
     let permitted = match named {
         [] => None,
         named => match consent::ask(roots, &target.path, named) {
@@ -424,6 +430,7 @@ fn hold(roots: &Roots, named: &[String], target: &mut Target) -> Result<Hold, Fa
             // Another target may be the one that was named.
             Err(consent::Refusal::NotNamed(_)) => None,
             Err(refusal) => {
+                let refusal = refusal.on(machine);
                 return Err(Failure::usage(format!("{}: {refusal}", target.name)).because(&refusal));
             }
         },

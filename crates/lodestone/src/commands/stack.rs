@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use host::Roots;
 use host::stacks::{
     Found, Ground, Kind, Named, Precondition, Request, Side, Stack, StackError, Stacks, State, destroy,
-    found, passed_bytes, plan, shown,
+    found, needs_secret, passed_bytes, plan, shown,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -115,20 +115,16 @@ pub(super) fn script(request: &Request) -> String {
     let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n")).collect::<String>();
     let (make, remove) = match &request.server {
         None => {
-            let (make, remove) = shown(&steps);
+            let (make, remove) = shown(&steps, None);
             (lines(make), lines(remove))
         }
         Some(server) => {
             let of = |side| {
-                let own = steps.iter().filter(|step| step.side.is_none_or(|of| of == side)).cloned();
-                let (mut make, remove) = shown(&own.collect::<Vec<_>>());
-                if side == Side::Client {
-                    make.retain(|line| !line.starts_with("secret="));
-                }
+                let (make, remove) = shown(&steps, Some(side));
                 (lines(make), lines(remove))
             };
             let (there, here, name) = (of(Side::Server), of(Side::Client), &server.name);
-            let secret = if there.0.contains("secret=") { ", with the same $secret" } else { "" };
+            let secret = if needs_secret(&steps) { ", with the same $secret" } else { "" };
             (
                 format!("# on {name}:\n{}# here{secret}:\n{}", there.0, here.0),
                 format!("# here:\n{}# on {name}:\n{}", here.1, there.1),
@@ -197,7 +193,7 @@ pub(super) fn make(
     let roots = Roots::default();
     let side = server.as_ref().map(|_| Side::Client);
     request.check(&roots, side).map_err(failure)?;
-    let disks = if side.is_none() { consents(&roots, request, overwrite)? } else { Vec::new() };
+    let disks = if side.is_none() { consents(&roots, request, None, overwrite)? } else { Vec::new() };
     if !cli.quiet {
         output::say(&announcement(request));
     }

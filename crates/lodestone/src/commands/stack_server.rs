@@ -13,10 +13,10 @@ use host::{Roots, boot_id, is_root};
 
 use super::machines::Reach;
 use crate::cli::ReachArgs;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::fleet::address::{Connections, Machine, RemotePath};
 use crate::fleet::protocol::{self, MakeStacks, Reply, StackCommands};
-use crate::fleet::remote::Remote;
+use crate::fleet::remote::{FOREIGN, Remote};
 
 /// How long a machine may take to remove what it has made, once it is told to stop.
 const REMOVING: Duration = Duration::from_secs(120);
@@ -71,19 +71,19 @@ impl StackServer {
         let connection = connections.to(&place.machine, None);
         let is_stopped = || interrupt.load(Ordering::Relaxed);
         let reached = Reach::new(&roots, args)?.agent(&name, &connection, None, &is_stopped);
-        let mut remote = reached.map_err(|why| failure(why, interrupt))?;
+        let not_reached =
+            |why: String| Failure { code: stopped(interrupt).unwrap_or(USAGE), ..Failure::usage(why) };
+        let remote = reached.map_err(not_reached)?;
+        let mut server = Self { remote, machine: place.machine.clone(), made: StackCommands::default() };
         let asked = protocol::Request::FindGround { on: place.path.clone(), stacks: stacks.to_owned() };
-        let found = remote.ask(&asked, &is_stopped);
-        match found.map_err(|why| failure(format!("{name}: {why}"), interrupt))? {
+        match server.ask(&asked, interrupt)? {
             Reply::Ground { boot, .. } if boot == boot_id() => Err(Failure::usage(format!(
-                "--on: {name} is this machine: leave its name out, and it serves to itself"
+                "--on: {name} is this machine: omit its name to serve over loopback"
             ))),
             Reply::Ground { ground, directory, address, .. } => {
-                let server = Server { name, directory, address, routes: Vec::new() };
-                let (machine, made) = (place.machine.clone(), StackCommands::default());
-                Ok((Self { remote, machine, made }, server, ground))
+                Ok((server, Server { name, directory, address, routes: Vec::new() }, ground))
             }
-            _ => Err(Failure::failed(format!("{name}: it answers something else than what it was asked"))),
+            _ => Err(Failure::failed(format!("{name}: {FOREIGN}"))),
         }
     }
 
@@ -108,16 +108,22 @@ impl StackServer {
             makings: request.makings,
             server,
             overwrite: self.overwritten(overwrite)?,
+            machine: self.machine.prefix(),
         };
         self.remote.serves(REMOVING);
         let asked = protocol::Request::MakeStacks(Box::new(asked));
-        let made = self.remote.ask(&asked, &|| interrupt.load(Ordering::Relaxed));
-        // What is allowed there is named with the machine.
-        let told = |why: String| why.replace("--overwrite /", &format!("--overwrite {name}:/"));
-        match made.map_err(|why| failure(format!("{name}: {}", told(why)), interrupt))? {
+        match self.ask(&asked, interrupt)? {
             Reply::StacksMade(made) => Ok(Self { made, ..self }),
-            _ => Err(Failure::failed(format!("{name}: it answers something else than what it was asked"))),
+            _ => Err(Failure::failed(format!("{name}: {FOREIGN}"))),
         }
+    }
+
+    fn ask(&mut self, asked: &protocol::Request, interrupt: &AtomicBool) -> Result<Reply, Failure> {
+        let reply = self.remote.ask(asked, &|| interrupt.load(Ordering::Relaxed));
+        reply.map_err(|why| {
+            let code = stopped(interrupt).or(self.remote.refused()).unwrap_or(FAILED);
+            Failure { code, ..Failure::failed(format!("{}: {why}", self.remote.name)) }
+        })
     }
 
     /// What may be overwritten there.
@@ -125,8 +131,9 @@ impl StackServer {
         let own = |text: &String| match RemotePath::parse(OsStr::new(text)).map_err(Failure::usage)? {
             Some(place) if place.machine == self.machine => Ok(place.path),
             _ => Err(Failure::usage(format!(
-                "--overwrite {text}: it is not on {0}; write {0}:PATH",
-                self.machine.words()
+                "--overwrite {text}: it is not on {}; write {}/dev/…",
+                self.machine.words(),
+                self.machine.prefix()
             ))),
         };
         named.iter().map(own).collect()
@@ -160,15 +167,14 @@ impl StackServer {
         };
         match self.remote.ask(&asked, &|| false).map_err(wrong)? {
             Reply::Over { .. } => Ok(()),
-            _ => Err(wrong("it answers something else than what it was asked".to_owned())),
+            _ => Err(wrong(FOREIGN.to_owned())),
         }
     }
 }
 
-fn failure(why: String, interrupt: &AtomicBool) -> Failure {
-    let is_stopped = interrupt.load(Ordering::Relaxed);
-    let failure = Failure::usage(why);
-    if is_stopped { Failure { code: INTERRUPTED, ..failure } } else { failure }
+/// The exit code of a run that the user has stopped.
+fn stopped(interrupt: &AtomicBool) -> Option<u8> {
+    interrupt.load(Ordering::Relaxed).then_some(INTERRUPTED)
 }
 
 /// The address that this machine has for another one. Nothing is sent.
@@ -212,12 +218,12 @@ pub(super) fn serve_stacks(
     reply: impl Fn(Reply),
 ) -> Result<(), Failure> {
     let roots = Roots::default();
-    let MakeStacks { named, ground, stacks, wanted, makings, server, overwrite } = asked;
+    let MakeStacks { named, ground, stacks, wanted, makings, server, overwrite, machine } = asked;
     let parsed = Request::on(ground, &stacks.join(",")).map_err(Failure::usage)?;
     let request = Request { wanted, makings, server: Some(server), ..parsed };
     let request = request.located().map_err(Failure::usage)?;
     request.check(&roots, Some(Side::Server)).map_err(Failure::usage)?;
-    let disks = consents(&roots, &request, &overwrite)?;
+    let disks = consents(&roots, &request, Some(&machine), &overwrite)?;
     let made = Stacks::make(&roots, &request, &named, Some(Side::Server), disks, interrupt);
     let made = made.map_err(Failure::failed)?;
     reply(Reply::StacksMade(StackCommands {
@@ -248,29 +254,30 @@ fn remove_later(roots: &Roots, id: &str) -> Result<(), StackError> {
     }
 }
 
-/// The user's permission to overwrite the devices that stacks are made on.
+/// The user's permission to overwrite the devices that stacks are made on; `machine` is what a path there begins with, if it is not
+/// the user's.
 ///
 /// # Errors
 /// One was not named with `--overwrite`, or holds something that was not.
 pub(super) fn consents(
     roots: &Roots,
     request: &Request,
+    machine: Option<&str>,
     overwrite: &[String],
 ) -> Result<Vec<Consent>, Failure> {
     let named = consent::named(overwrite);
     if request.disks().is_empty() && !named.is_empty() {
         return Err(Failure::usage("--overwrite: stacks in images overwrite nothing; leave it out"));
     }
-    let ask = |path| consent::ask(roots, path, &named);
+    let ask = |path| consent::ask(roots, path, &named).map_err(|refusal| refusal.on(machine));
     let all = request.disks().iter().map(|disk| ask(&disk.path));
     all.collect::<Result<_, _>>().map_err(|refusal| match &refusal {
         consent::Refusal::NotNamed(path) => {
-            let all = request.disks().iter().map(|disk| disk.path.to_string_lossy().into_owned());
-            let all: Vec<String> = all.collect();
-            let typed = consent::typed(all.iter().map(String::as_str));
+            let all: Vec<_> = request.disks().iter().map(|disk| disk.path.to_string_lossy()).collect();
             Failure::usage(format!(
-                "stacks on {} destroy what is on it; to allow this, pass --overwrite {typed}",
-                path.display()
+                "making stacks on {} destroys its contents; to allow this, pass --overwrite {}",
+                path.display(),
+                consent::typed_on(machine, all.iter().map(AsRef::as_ref))
             ))
         }
         _ => Failure::usage(refusal.to_string()).because(&refusal),

@@ -45,6 +45,13 @@ impl Machine {
             None => self.host.clone(),
         }
     }
+
+    /// What a path on it begins with.
+    pub fn prefix(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        let words = Self { host, ..self.clone() }.words();
+        self.port.map_or_else(|| format!("{words}:"), |port| format!("ssh://{words}:{port}"))
+    }
 }
 
 impl RemotePath {
@@ -245,6 +252,10 @@ mod tests {
         assert_eq!(parsed("ssh://me@pi1:2222/mnt"), of(None, "me@pi1", Some(2222), "/mnt"));
         assert_eq!(parsed("ssh://[::1]:22/mnt"), of(None, "::1", Some(22), "/mnt"));
         assert_eq!(parsed("ssh://pi1"), of(None, "pi1", None, ""));
+        for text in ["pi1:/mnt", "me@[fe80::1%eth0]:/x", "ssh://me@pi1:2222/mnt", "ssh://[::1]:22/mnt"] {
+            let place = RemotePath::parse(OsStr::new(text)).unwrap().unwrap();
+            assert_eq!(place.machine.prefix() + &place.path, text);
+        }
         for here in ["/mnt/a:b", "./a:b", "plain", "x=/mnt/ssd", "/"] {
             assert_eq!(parsed(here), None, "{here}");
         }

@@ -16,7 +16,7 @@ use twox_hash::xxhash3_64;
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
-pub(crate) const PROTOCOL: u32 = 5;
+pub(crate) const PROTOCOL: u32 = 6;
 /// The most bytes of one message.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 /// A side that has said nothing for this long is gone; both say something each second.
@@ -38,8 +38,13 @@ pub(crate) enum Request {
     Hello { protocol: u32, version: String, is_sent: bool },
     /// Say that you are there, and what time it is.
     Ping { number: u64 },
-    /// Examine what is to be measured.
-    Inspect { targets: Vec<String>, overwrite: Vec<String>, allow_unsafe_directory: bool },
+    /// Examine what is to be measured. `machine`: what a path there begins with, if it is not the user's machine.
+    Inspect {
+        targets: Vec<String>,
+        overwrite: Vec<String>,
+        machine: Option<String>,
+        allow_unsafe_directory: bool,
+    },
     /// A run begins.
     Begin(Box<Begin>),
     /// Lay out the test data.
@@ -87,6 +92,8 @@ pub(crate) struct MakeStacks {
     pub server: Server,
     /// What may be overwritten.
     pub overwrite: Vec<String>,
+    /// What a path there begins with.
+    pub machine: String,
 }
 
 /// How stacks were made.
@@ -170,8 +177,8 @@ pub(crate) enum Reply {
         /// The engines that work, the best first.
         engines: Vec<EngineKind>,
     },
-    /// It cannot be done: what is wrong and what to do.
-    Refused { message: String },
+    /// It cannot be done: what is wrong and what to do, and the exit code of that.
+    Refused { message: String, code: u8 },
     /// The run has begun: for each target which other one's test data it uses instead of its own.
     Begun { shares: Vec<Option<usize>> },
     /// The test data are there, but for these lanes.

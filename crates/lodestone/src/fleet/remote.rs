@@ -38,8 +38,8 @@ const NOT_FOUND: i32 = 127;
 const DOES_NOT_RUN: i32 = 126;
 /// The slowest link that a program is sent over, in bytes per second.
 const SLOWEST: u64 = 100_000;
-/// What it did that says something else.
-const FOREIGN: &str = "it sent something other than Lodestone's protocol";
+/// What is wrong with a reply that nobody expects.
+pub(crate) const FOREIGN: &str = "it sent something other than Lodestone's protocol";
 /// For how long an agent may say nothing of a repeat, besides what is planned: longer than an engine waits for an operation.
 const LONGEST_QUIET: Duration = Duration::from_secs(25 * 60);
 /// How long an agent may take to stop once it is told to, and its connection to end.
@@ -62,6 +62,8 @@ pub(crate) struct Remote {
     clock: Clock,
     /// Why nothing more can be had from it.
     gone: Option<String>,
+    /// The exit code of what it could not do.
+    refused: Option<u8>,
     /// The connection has ended by itself.
     has_ended: bool,
     /// The repeat that was ordered, with its step, and whether it has begun.
@@ -307,6 +309,7 @@ impl Remote {
             state,
             clock: Clock { at: now, there_ns: 0, ahead_ns: 0, within_ns: 0 },
             gone: None,
+            refused: None,
             has_ended: false,
             ordered: None,
             quiet: (now, Duration::ZERO),
@@ -521,6 +524,11 @@ impl Remote {
         self.machine == other.machine
     }
 
+    /// The exit code of what it could not do, if it said so before nothing more could be had from it.
+    pub fn refused(&self) -> Option<u8> {
+        self.refused
+    }
+
     /// Its number in the run.
     pub fn number(&self) -> u32 {
         self.number
@@ -562,7 +570,7 @@ impl Remote {
         while self.gone.is_none() {
             match self.heard.try_recv() {
                 Ok(Heard::Events(events)) => self.pass(events, origin, take),
-                Ok(Heard::Reply(Reply::Refused { message })) => self.lose(message),
+                Ok(Heard::Reply(Reply::Refused { message, code })) => self.refuse(message, code),
                 Ok(Heard::Reply(_)) => self.lose("it answers what it was not asked".to_owned()),
                 Ok(Heard::Gone(why)) => self.lose(why),
                 Err(_) => return,
@@ -586,7 +594,7 @@ impl Remote {
             }
             match self.heard.recv_timeout(CHECK_PERIOD) {
                 Ok(Heard::Events(events)) => self.pass(events, origin, take),
-                Ok(Heard::Reply(Reply::Refused { message })) => self.lose(message),
+                Ok(Heard::Reply(Reply::Refused { message, code })) => self.refuse(message, code),
                 Ok(Heard::Reply(reply)) => return Ok(reply),
                 Ok(Heard::Gone(why)) => self.lose(why),
                 Err(_) => self.look_up(is_stopped()),
@@ -665,6 +673,11 @@ impl Remote {
     }
 
     /// Nothing more can be had from it. Its agent notices, and removes what it has made.
+    fn refuse(&mut self, message: String, code: u8) {
+        self.refused = Some(code);
+        self.lose(message);
+    }
+
     fn lose(&mut self, why: String) {
         self.has_ended |= why.is_empty();
         let complaints = self.companion.complaints(if self.has_ended { STOPPING } else { Duration::ZERO });

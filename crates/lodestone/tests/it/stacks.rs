@@ -323,7 +323,12 @@ fn a_server_is_another_machine_and_the_ground_is_looked_for_there() {
     let bench = Bench::new();
     let there = format!("nas:{}", on(&bench, "32M"));
     for (on, stacks, option, words) in [
-        (there.as_str(), "iscsi+ext4", "--dry-run", "nas is this machine: leave its name out"),
+        (
+            there.as_str(),
+            "iscsi+ext4",
+            "--dry-run",
+            "nas is this machine: omit its name to serve over loopback",
+        ),
         ("nas:/dev/no-such-disk", "iscsi+ext4", "--dry-run", "nas: cannot make stacks on /dev/no-such-disk"),
         ("nas:image:32M", "ext5", "--dry-run", "nas: --stack ext5: ext5 is not one of"),
         ("image:32M", "iscsi(address=192.0.2.1)+ext4", "--dry-run", "as in --on nas:image:4G"),

@@ -1,6 +1,6 @@
 //! Encryption: LUKS and plain dm-crypt. The key is random and in memory only.
 
-use super::{Deed, Kind, Layer, LayerKind, Needs, Role, Setting, Words, flag, passes_little, valued};
+use super::{Deed, Kind, Layer, LayerKind, Needs, Role, Setting, Words, Zeros, flag, passes_little, valued};
 
 const PROGRAMS: &[(&str, &str)] = &[("cryptsetup", "cryptsetup-bin"), ("dmsetup", "dmsetup")];
 const MODULES: &[&str] = &["dm_mod", "dm_crypt"];
@@ -21,8 +21,7 @@ const fn kind(
         what,
         needs: Needs::of(PROGRAMS, MODULES),
         serving: Needs::NOTHING,
-        loses_zeros: false,
-        relies_on_zeros: false,
+        zeros: Zeros::AreWritten,
         fewest: 1,
         many: false,
         // The header of LUKS2 takes 16 MiB.

@@ -1,6 +1,6 @@
 //! Filesystems.
 
-use super::{Filesystem, Kind, Needs, Role};
+use super::{Filesystem, Kind, Needs, Role, Zeros};
 
 const MIB: u64 = 1 << 20;
 
@@ -28,8 +28,7 @@ const fn single(
         what: "filesystem",
         needs: Needs::of(programs, module),
         serving: Needs::NOTHING,
-        loses_zeros: false,
-        relies_on_zeros: false,
+        zeros: Zeros::AreWritten,
         fewest: 1,
         many: false,
         least_bytes,
@@ -69,7 +68,7 @@ pub(super) const KINDS: [Kind; 12] = [
         &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-L"],
     ),
     Kind {
-        relies_on_zeros: true,
+        zeros: Zeros::MustBeThere,
         ..single(
             "xfs",
             &[("mkfs.xfs", "xfsprogs")],

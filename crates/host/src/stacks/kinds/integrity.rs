@@ -1,6 +1,6 @@
 //! dm-integrity: checksums of every sector.
 
-use super::{Deed, Kind, Layer, LayerKind, Needs, Role, Words, flag, valued};
+use super::{Deed, Kind, Layer, LayerKind, Needs, Role, Words, Zeros, flag, valued};
 
 pub(super) const KINDS: [Kind; 1] = [Kind {
     name: "integrity",
@@ -10,8 +10,7 @@ pub(super) const KINDS: [Kind; 1] = [Kind {
         &["dm_mod", "dm_integrity"],
     ),
     serving: Needs::NOTHING,
-    loses_zeros: false,
-    relies_on_zeros: false,
+    zeros: Zeros::AreWritten,
     fewest: 1,
     many: false,
     least_bytes: 32 << 20,

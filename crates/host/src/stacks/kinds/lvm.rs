@@ -1,7 +1,7 @@
 //! Logical volumes. A volume group of its own, which only commands that name its devices see.
 
 use super::{
-    Deed, Device, Kind, Layer, LayerKind, Needs, Remains, Role, Setting, Words, passes_little, valued,
+    Deed, Device, Kind, Layer, LayerKind, Needs, Remains, Role, Setting, Words, Zeros, passes_little, valued,
 };
 
 /// The settings of LVM that leave nothing behind in its directories, start no process that watches, and allow volumes on volumes.
@@ -21,8 +21,7 @@ const fn kind(
         what,
         needs: Needs::of(&[("lvm", "lvm2"), ("dmsetup", "dmsetup")], modules),
         serving: Needs::NOTHING,
-        loses_zeros: false,
-        relies_on_zeros: false,
+        zeros: Zeros::ArePassedOn,
         fewest,
         many: true,
         least_bytes: 32 << 20,

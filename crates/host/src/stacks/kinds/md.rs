@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Deed, Device, Kind, Layer, LayerKind, Needs, Remains, Role, Setting, Words, flag, valued};
+use super::{
+    Deed, Device, Kind, Layer, LayerKind, Needs, Remains, Role, Setting, Words, Zeros, flag, valued,
+};
 
 const CHUNK: Setting = valued("chunk", "--chunk", "512K");
 const LAYOUT: Setting = valued("layout", "--layout", "left-symmetric");
@@ -24,8 +26,7 @@ const fn kind(
         what,
         needs: Needs::of(&[("mdadm", "mdadm")], modules),
         serving: Needs::NOTHING,
-        loses_zeros: false,
-        relies_on_zeros: false,
+        zeros: Zeros::AreWritten,
         fewest,
         many: true,
         least_bytes: 16 << 20,

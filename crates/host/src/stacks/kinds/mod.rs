@@ -42,13 +42,24 @@ pub struct Kind {
     pub least_bytes: u64,
     /// What may stand in brackets. Those of a filesystem are mount options, which the kernel knows.
     pub settings: &'static [Setting],
-    /// True of a device of which Linux overwrites only a part with zeros, and says that all of it is: of the length of the command
-    /// it sends the lowest 16 bits, 32 MiB, and takes what is served over TCP for one without such a limit (Linux 6.12,
-    /// `nvme_setup_write_zeroes` and `nvmet_ctrl_mdts`).
-    pub(super) loses_zeros: bool,
-    /// True of a filesystem that cannot be mounted if its device was not overwritten with zeros where it wanted that: the log of XFS.
-    pub(super) relies_on_zeros: bool,
+    /// What becomes of it when a range is to be overwritten with zeros.
+    pub(super) zeros: Zeros,
     pub(super) role: Role,
+}
+
+/// What becomes of a range of a device that is to be overwritten with zeros by one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zeros {
+    /// It is overwritten, or a filesystem does not mind.
+    AreWritten,
+    /// What is below decides.
+    ArePassedOn,
+    /// Success is reported, and a part of it stays as it was. Observed on NVMe/TCP with Linux 6.12, by `fallocate --zero-range`: of
+    /// 30 MiB nothing stays, of 100 MiB the end does. A likely cause: such a device states a limit of 2 TiB
+    /// (`write_zeroes_max_bytes`), but the command's length has 16 bits, which are 32 MiB of blocks of 512 bytes.
+    AreLost,
+    /// A filesystem that could not be mounted where they were lost: XFS clears its log so.
+    MustBeThere,
 }
 
 /// What a machine must have.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
 
 use super::{
-    ADDRESS, Device, Kind, Layer, LayerKind, Needs, Role, Service, Setting, Share, Shared, Words, flag,
-    passes_little, valued,
+    ADDRESS, Device, Kind, Layer, LayerKind, Needs, Role, Service, Setting, Share, Shared, Words, Zeros,
+    flag, passes_little, valued,
 };
 use crate::Roots;
 use crate::stacks::deed::{Deed, Remains};
@@ -47,8 +47,7 @@ const BLOCK: Kind = Kind {
     what: "",
     needs: Needs::NOTHING,
     serving: Needs::NOTHING,
-    loses_zeros: false,
-    relies_on_zeros: false,
+    zeros: Zeros::AreWritten,
     fewest: 1,
     many: false,
     least_bytes: 16 << 20,
@@ -73,7 +72,7 @@ pub(super) const KINDS: [Kind; 3] = [
         what: "disk over NVMe/TCP",
         needs: Needs::of(&[], &["nvme_tcp"]),
         serving: Needs::of(&[], &["nvmet_tcp"]),
-        loses_zeros: true,
+        zeros: Zeros::AreLost,
         settings: &[QUEUES, QUEUE_SIZE, DIGEST, ADDRESS],
         role: Role::Served(
             LayerKind { make: connect, undo: disconnect, device: nvme_disk, passes: passes_little },
