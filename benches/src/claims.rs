@@ -126,6 +126,7 @@ fn target(name: &str, is_encrypted: bool) -> Target {
     let disk = layer(LayerKind::Disk, "sda", below);
     Target {
         clients: Vec::new(),
+        server: None,
         name: name.to_owned(),
         path: "/mnt".into(),
         kind: TargetKind::Directory,

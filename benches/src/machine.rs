@@ -105,6 +105,7 @@ mod tests {
         };
         let target = Target {
             clients: Vec::new(),
+            server: None,
             name: "x".to_owned(),
             path: "/x".into(),
             kind: TargetKind::Directory,

@@ -675,6 +675,7 @@ fn target(law: Law) -> Target {
     let wire = wire.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Target {
         clients: Vec::new(),
+        server: None,
         name: law.name.into(),
         path: PathBuf::from(format!("/mnt/{}", law.name)),
         kind: TargetKind::Directory,

@@ -26,6 +26,8 @@ ON_DISKS = "ext4,luks+ext4,btrfs,luks+btrfs,raid0+ext4,raid1+ext4,lvm-stripe+xfs
 # NTFS shows its directories as writable by all users; root needs permission to measure in such a directory.
 SHORT = "--makings 1 --quiet --no-report --telemetry off --rw randrw --bs 4k --size 8M --ramp 0s --settle 0s --allow-unsafe-directory"
 
+WATCHED = SHORT.replace("--telemetry off", "--telemetry 200ms")
+
 # All that a stack can leave: devices of the kernel, mounts, journals, images, what the programs keep.
 STATE = """
 [ ! -e /run/udev/control ] || udevadm settle
@@ -236,10 +238,15 @@ def between_machines(lab, server, client, nothing_is_left):
     lab.equal("a stack without a network is refused", refused.code, 2, refused.err)
     lab.check("the refusal says what is possible", "iscsi, nvmet-tcp and nfs" in refused.err, refused.err)
     result = client.run(
-        f"{run} --on nas:{disk} --stack 'luks+iscsi(address=10.79.0.1)+ext4' --with-layers --overwrite nas:{disk} {SHORT} {end}"
+        f"{run} --on nas:{disk} --stack 'luks+iscsi(address=10.79.0.1)+ext4' --with-layers --overwrite nas:{disk} {WATCHED} {end}"
     )
     lab.equal("with permission a run on its disk succeeds", result.code, 0, result.err)
-    names = [target["name"] for target in result.json()["targets"]]
+    told = result.json()
+    lab.equal("the server stands among the machines", ([host["name"] for host in told["run"]["hosts"]], {target["server"] for target in told["targets"]}), (["nas"], {"nas"}))
+    log = client.sh("busybox zcat $(ls -t $HOME/.local/share/lodestone/runs/*.jsonl.gz | busybox head -1)")
+    watched = set(re.findall(r'\[\d+,"(\w+)","[^"]*","[^"]*",1\]', log))
+    lab.check("its processors and memory are watched", {"cpu", "memory"} <= watched, watched)
+    names = [target["name"] for target in told["targets"]]
     lab.equal("without its layers it still goes over the network", names, ["iscsi(address=10.79.0.1)+ext4", "luks+iscsi(address=10.79.0.1)+ext4"])
     lab.equal("the disk is empty", server.sh(SIGNATURES.format(disks=disk)), "")
     nothing_is_left("after a run on a disk")

@@ -389,6 +389,7 @@ pub(crate) mod tests {
         let operation = step.workload.operations()[0];
         let target = Target {
             clients: Vec::new(),
+            server: None,
             name: "disk".into(),
             path: "/mnt".into(),
             kind: TargetKind::Directory,

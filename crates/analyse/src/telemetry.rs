@@ -70,6 +70,15 @@ pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTeleme
     found
 }
 
+/// What the busiest processor of a machine did during these spans of the run, in nanoseconds.
+pub(crate) fn busiest_on(
+    readings: &Readings<'_>,
+    machine: u32,
+    spans: &[(u64, u64)],
+) -> Vec<TelemetryFigure> {
+    busiest(readings.on(machine), spans)
+}
+
 /// The completed repeats of a step on a target, from the start to the end of the measured window, in nanoseconds of the run.
 pub(crate) fn spans(run: &Run, step: &Step, target: &str) -> Vec<(u64, u64)> {
     let span = |repeat: &Repeat| {

@@ -80,6 +80,7 @@ pub fn inspect(roots: &Roots, named: impl AsRef<OsStr>) -> Result<Target, Target
     let Found { path: canonical, kind, stack, .. } = Found::at(roots, Path::new(path))?;
     let mut target = Target {
         clients: Vec::new(),
+        server: None,
         name: name.map_or_else(|| short_name(&canonical), name_text),
         kind,
         size_bytes: 0,

@@ -55,7 +55,7 @@ pub struct RunStarted {
     pub command: Vec<String>,
     /// The machine that Lodestone was started on.
     pub host: Host,
-    /// The other machines that it measured on, in the order in which they were named.
+    /// The other machines that it measured on, in the order in which they were named, or the one that served the storage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<RemoteHost>,
     /// What is measured.
@@ -128,6 +128,17 @@ impl RunStarted {
             let is_known = |known: &u32| is_client(known) && self.machine(*known) == self.machine(number);
             if !(is_client(&number) && machines.iter().any(is_known)) {
                 machines.push(number);
+            }
+        }
+        machines
+    }
+
+    /// The numbers of the machines that are watched: those that have targets, then those that only serve them.
+    pub fn watched_machines(&self) -> Vec<u32> {
+        let mut machines = self.machines();
+        for server in self.targets.iter().filter_map(|target| target.server) {
+            if !machines.contains(&server) {
+                machines.push(server);
             }
         }
         machines

@@ -45,6 +45,9 @@ pub struct Target {
     /// The numbers of the machines that work on it together, if it is not one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
+    /// The number of the machine that has its storage and serves it over a network, if that one is watched too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<u32>,
     /// Number of its machine, as in [`crate::RunStarted::machine`].
     #[serde(default, skip_serializing_if = "crate::host::is_first")]
     pub host: u32,
@@ -93,6 +96,11 @@ impl Target {
     /// True if a machine with this number works on it.
     pub fn is_on(&self, machine: u32) -> bool {
         self.host == machine || self.clients.contains(&machine)
+    }
+
+    /// True if its figures depend on the machine with this number: one that works on it, or that serves it.
+    pub fn depends_on(&self, machine: u32) -> bool {
+        self.is_on(machine) || self.server == Some(machine)
     }
 
     /// The stack in one line, such as `ext4 on loop0 on ext4 on vda`.

@@ -116,9 +116,9 @@ impl<'a> RuleContext<'a> {
         self.completed().filter(move |p| p.target.name == target.name && !p.step.workload.is_metadata())
     }
 
-    /// The numbers of the machines with targets.
+    /// The numbers of the machines that are watched.
     pub(super) fn machines(&self) -> impl Iterator<Item = u32> {
-        self.run.started.machines().into_iter()
+        self.run.started.watched_machines().into_iter()
     }
 
     /// ` on HOST` where there are several machines, else nothing.

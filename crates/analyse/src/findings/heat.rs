@@ -136,7 +136,7 @@ fn clock_dropped_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Opt
     /// From this drop on, the processor is throttled and not merely idle in between.
     const DROP: f64 = 0.1;
     let clock = context.readings.get(machine, "frequency", "max")?;
-    let there = context.completed().filter(|pair| pair.target.is_on(machine));
+    let there = context.completed().filter(|pair| pair.target.depends_on(machine));
     let pairs: Vec<(f64, f64)> = there.filter_map(|pair| clocks(pair, clock)).collect();
     let ratios: Vec<f64> = pairs.iter().map(|(before, after)| after / before).collect();
     let ratio = median(&ratios).filter(|ratio| *ratio <= 1.0 - DROP)?;
@@ -175,7 +175,7 @@ pub(super) fn throttled(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
 }
 
 fn throttled_on(rule: &Rule, context: &RuleContext<'_>, machine: u32) -> Option<Finding> {
-    let there = context.completed().filter(|pair| pair.target.is_on(machine));
+    let there = context.completed().filter(|pair| pair.target.depends_on(machine));
     let spans: Vec<(u64, u64)> = there.flat_map(spans).collect();
     let mut reasons: Vec<String> = Vec::new();
     let mut figures: Vec<Evidence> = Vec::new();

@@ -1,12 +1,12 @@
 //! The processor as the limit: the generator, a core, or kernel threads; and a queue depth or a load that was not
 //! reached.
 
-use model::{Finding, Operation, Pattern, Severity};
+use model::{Evidence, Finding, Operation, Pattern, Severity};
 
 use super::context::Pair;
 use super::words::percent;
 use super::{Rule, RuleContext, evidence, total};
-use crate::telemetry::spans;
+use crate::telemetry::{TelemetryFigure, busiest_on, spans};
 
 /// A worker that was busy for this share of the time had no time left to keep the storage busy.
 const SATURATED_WORKER: f64 = 0.9;
@@ -49,14 +49,11 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         let telemetry = pair.telemetry(context)?;
         let busiest = telemetry.get("cpu", "busiest").filter(|f| f.mean >= SATURATED_CORE)?;
         // The other two rules name the cause more precisely.
-        let threads = kernel_threads(pair, context);
+        let threads = kernel_threads(pair, context, pair.target.host);
         if saturated_worker(pair).is_some() || saturated_threads(&threads).is_some() {
             return None;
         }
-        let part = |key: &str| telemetry.get("cpu", &format!("busiest.{key}")).map_or(0.0, |f| f.mean);
-        let (user, kernel, interrupts) = (part("user"), part("system"), part("irq"));
-        // The kernel counts some ticks late, which can make the sum exceed 1.
-        let worked = busiest.mean.min(1.0);
+        let (worked, parts) = work(busiest, telemetry.of("cpu"));
         let others = others_share(pair, threads.iter().map(|(_, cores)| cores).sum());
         let whose = match others {
             Some(others) if others > 0.5 => {
@@ -64,19 +61,9 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
             }
             _ => String::new(),
         };
-        let message = format!(
-            "a core was busy {} of the time ({} in programs, {} in the kernel, {} in interrupts): the processor, not the storage, may be the limit{whose}",
-            percent(worked),
-            percent(user),
-            percent(kernel),
-            percent(interrupts)
-        );
-        let mut figures = vec![
-            evidence("share of the time that the busiest core was busy", worked, "1"),
-            evidence("of it in programs", user, "1"),
-            evidence("of it in the kernel", kernel, "1"),
-            evidence("of it in interrupts", interrupts, "1"),
-        ];
+        let message =
+            format!("a core was busy {worked}: the processor, not the storage, may be the limit{whose}");
+        let mut figures = parts;
         figures.extend(
             others.map(|others| evidence("other programs' share of the work of all processors", others, "1")),
         );
@@ -85,6 +72,77 @@ pub(super) fn core_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
         Some(if whose.is_empty() { found } else { found.advising(advice) })
     };
     context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+}
+
+/// How busy the busiest core was, in words, and as evidence.
+fn work<'a>(
+    busiest: &TelemetryFigure,
+    all: impl Iterator<Item = &'a TelemetryFigure>,
+) -> (String, Vec<Evidence>) {
+    let all: Vec<&TelemetryFigure> = all.collect();
+    let part = |key: &str| all.iter().find(|figure| figure.key == key).map_or(0.0, |figure| figure.mean);
+    let [user, kernel, interrupts] = ["busiest.user", "busiest.system", "busiest.irq"].map(part);
+    // The kernel counts some ticks late, which can make the sum exceed 1.
+    let worked = busiest.mean.min(1.0);
+    let words = format!(
+        "{} of the time ({} in programs, {} in the kernel, {} in interrupts)",
+        percent(worked),
+        percent(user),
+        percent(kernel),
+        percent(interrupts)
+    );
+    let figures = vec![
+        evidence("share of the time that the busiest core was busy", worked, "1"),
+        evidence("of it in programs", user, "1"),
+        evidence("of it in the kernel", kernel, "1"),
+        evidence("of it in interrupts", interrupts, "1"),
+    ];
+    (words, figures)
+}
+
+pub(super) fn server_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let finding = |pair: &Pair<'_>| {
+        let server = pair.target.server?;
+        let name = context.run.started.machine_name(server);
+        let figures =
+            busiest_on(&context.readings, server, &spans(context.run, pair.step, &pair.target.name));
+        let busiest = figures.iter().find(|figure| figure.key == "busiest");
+        let kinds = kernel_threads(pair, context, server);
+        let (message, figures) = match (saturated_threads(&kinds), busiest) {
+            (Some((kind, cores)), _) => {
+                let (threads, work) = work_of(kind);
+                (
+                    format!(
+                        "{threads} on {name}, which serves this storage, used {cores:.2} of {}: {work} there, not its disk \
+                         or the network, may be the limit",
+                        cores_of(context, server)
+                    ),
+                    vec![evidence(format!("time of {threads} on {name} ÷ time"), cores, "1")],
+                )
+            }
+            (None, Some(busiest)) if busiest.mean >= SATURATED_CORE => {
+                let (worked, parts) = work(busiest, figures.iter());
+                (
+                    format!(
+                        "a core of {name}, which serves this storage, was busy {worked}: its processor, not its disk or \
+                         the network, may be the limit"
+                    ),
+                    parts,
+                )
+            }
+            _ => return None,
+        };
+        Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(0.4))
+    };
+    context.completed().filter(|p| p.is_closed_transfer()).filter_map(finding).collect()
+}
+
+/// How many cores a machine has, in words.
+fn cores_of(context: &RuleContext<'_>, machine: u32) -> String {
+    match context.run.started.machine(machine).cpus.max(1) {
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    }
 }
 
 /// The share of the work of all processors that neither Lodestone did nor the kernel's threads for storage, which use so many
@@ -99,10 +157,10 @@ fn others_share(pair: &Pair<'_>, kernel_cores: f64) -> Option<f64> {
     })
 }
 
-/// The kinds of kernel threads, each with its processor time in cores.
-fn kernel_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>) -> Vec<(&'a str, f64)> {
+/// The kinds of kernel threads on a machine, each with its processor time in cores.
+fn kernel_threads<'a>(pair: &Pair<'_>, context: &'a RuleContext<'_>, machine: u32) -> Vec<(&'a str, f64)> {
     let spans = spans(context.run, pair.step, &pair.target.name);
-    let kinds = context.readings.of(pair.target.host, "kernel_threads");
+    let kinds = context.readings.of(machine, "kernel_threads");
     kinds.filter_map(|series| Some((series.key, series.mean_during(&spans)?))).collect()
 }
 
@@ -128,7 +186,7 @@ fn work_of(kind: &str) -> (&str, String) {
 
 pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
-        let kinds = kernel_threads(pair, context);
+        let kinds = kernel_threads(pair, context, pair.target.host);
         let (kind, cores) = saturated_threads(&kinds)?;
         let (threads, work) = work_of(kind);
         let all = f64::from(context.run.started.machine(pair.target.host).cpus.max(1));
@@ -136,8 +194,8 @@ pub(super) fn kernel_threads_saturated(rule: &Rule, context: &RuleContext<'_>) -
         // Threads on many cores are certainly a limit only if one core, or all of them, had no time left.
         let is_sure = busiest >= SATURATED_WORKER || cores >= SATURATED_THREAD * all;
         let message = format!(
-            "{threads} used {cores:.2} of {all:.0} {}: {work}, not the disk, {} the limit",
-            if all == 1.0 { "core" } else { "cores" },
+            "{threads} used {cores:.2} of {}: {work}, not the disk, {} the limit",
+            cores_of(context, pair.target.host),
             if is_sure { "is" } else { "may be" }
         );
         let mut figures = vec![evidence(format!("time of {threads} ÷ time"), cores, "1")];

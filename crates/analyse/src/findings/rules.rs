@@ -176,6 +176,13 @@ pub static RULES: &[Rule] = &[
         apply: processor::core_saturated,
     },
     Rule {
+        name: "server-saturated",
+        speaks_when: "on the machine that serves the storage, kernel threads of one kind used at least 0.85 of a core during a step, or the busiest core was busy at least 95 % of the time",
+        advice: "treat that machine's processor as the limit: encrypt on this side of the network, or serve from a faster machine",
+        is_told_apart: false,
+        apply: processor::server_saturated,
+    },
+    Rule {
         name: "queue-not-filled",
         speaks_when: "the queue depth reached was less than half of the configured one",
         advice: "use direct I/O or more --jobs",

@@ -49,8 +49,10 @@ impl Earlier {
     /// They are on other machines, or are no places of a file system.
     pub(super) fn targets(&self) -> Result<Vec<OsString>, Failure> {
         let started = &self.run.started;
-        if started.hosts.len() > 1 || started.targets.iter().any(|target| target.path.as_os_str().is_empty())
-        {
+        let is_here = |target: &Target| {
+            target.host == 0 && target.clients.is_empty() && !target.path.as_os_str().is_empty()
+        };
+        if !started.targets.iter().all(is_here) {
             let message = format!("--against {}: its targets are not on this machine alone", self.id());
             return Err(Failure::usage(format!("{message}; name the targets to measure")));
         }

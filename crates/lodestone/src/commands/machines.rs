@@ -13,11 +13,14 @@ use record::input;
 
 use super::engines::Engines;
 use crate::cli::{ReachArgs, RunArgs};
+use crate::executor::Local;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::fleet::Fleet;
 use crate::fleet::address::{Connection, Connections, Machine, RemotePath};
 use crate::fleet::inventory::{Inventory, Listed};
 use crate::fleet::protocol::Request;
 use crate::fleet::remote::Remote;
+use crate::fleet::server::Watched;
 
 /// The label that tells targets of several machines apart.
 const HOST: &str = "host";
@@ -30,6 +33,8 @@ pub(super) struct Machines {
     engines: Vec<Vec<EngineKind>>,
     /// What each measures, where all work together on the targets of the run.
     clients: Vec<Target>,
+    /// The machine that only serves, with the number after all others.
+    server: Watched,
 }
 
 /// The label that tells targets of several numbers of clients apart.
@@ -181,6 +186,11 @@ impl Machines {
         }
     }
 
+    /// No others, but one that serves what is measured here.
+    pub fn serving(server: Watched) -> Self {
+        Self { server, ..Self::default() }
+    }
+
     /// What the machine with a number is called, unless it is this one.
     fn name(&self, number: u32) -> Option<&str> {
         Some(&self.remotes.get((number as usize).checked_sub(1)?)?.name)
@@ -194,7 +204,7 @@ impl Machines {
     /// What limits the plan: the engines that work on every machine, and the smallest memory.
     pub fn environment(&self, host: &Host, engines: &Engines, targets: &[Target]) -> Environment {
         let is_used = targets.iter().any(|target| target.host == 0);
-        let memories = self.hosts().into_iter().map(|host| host.machine.memory_bytes);
+        let memories = self.remotes.iter().map(|remote| remote.machine().machine.memory_bytes);
         let memories = memories.chain((is_used || self.is_empty()).then_some(host.memory_bytes));
         let mut common = engines.capabilities();
         common.retain(|engine| self.engines.iter().all(|there| there.contains(&engine.kind)));
@@ -207,13 +217,13 @@ impl Machines {
 
     /// The machines, for the log.
     pub fn hosts(&self) -> Vec<RemoteHost> {
-        self.remotes.iter().map(Remote::machine).collect()
+        self.remotes.iter().map(Remote::machine).chain(self.server.machine()).collect()
     }
 
-    /// The connections, each of which knows its targets.
-    pub fn into_remotes(self, targets: &[Target]) -> Vec<Remote> {
+    /// The executors of a run: that of this machine, and the connections, each of which knows its targets.
+    pub fn into_fleet<'a>(self, local: Local<'a>, targets: &[Target]) -> Fleet<'a> {
         let numbered = self.remotes.into_iter().zip(1u32..);
-        numbered
+        let remotes = numbered
             .map(|(mut remote, number)| {
                 let there = targets.iter().filter(|target| target.host == number).cloned().collect();
                 match self.clients.get(number as usize - 1) {
@@ -222,7 +232,8 @@ impl Machines {
                 }
                 remote
             })
-            .collect()
+            .collect();
+        Fleet::new(local, remotes, self.server)
     }
 }
 

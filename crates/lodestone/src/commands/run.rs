@@ -33,7 +33,6 @@ use super::{estimator, fio, given_labels, problems, store, units, unsafe_directo
 use crate::cli::{Cli, RunArgs};
 use crate::executor::{Local, PendingReports, TargetState, Watching, engine_of};
 use crate::failure::Failure;
-use crate::fleet::Fleet;
 use crate::progress::Progress;
 use crate::recorder::{Recorder, fallback_directories};
 use crate::session::Session;
@@ -79,7 +78,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     let source = SuiteSource::find(args, &host, earlier.as_ref())?;
     let interrupt = made.as_ref().map_or_else(watch, |(_, interrupt)| Ok(Arc::clone(interrupt)))?;
     let (mut targets, machines) = match &made {
-        Some((made, _)) => (super::stack::targets(&roots, &made.here)?, Machines::default()),
+        Some((made, _)) => made.reach(&roots, &args.machines.reach, &interrupt)?,
         None => {
             let named = named_targets(args, &source, earlier.as_ref())?;
             Machines::reach(&roots, &host, &named, args, &interrupt)?
@@ -146,8 +145,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     unsafe_directories::note(&mut executor, unsafe_directories);
     note_preparations(&mut executor, cleaned, &source, &resolved.warnings);
     let scheduler = Scheduler::new(resolved.plan.clone(), baseline.clone(), executor.seed);
-    let (recorder, broken) =
-        Session { scheduler, executor: Fleet::new(executor, machines.into_remotes(&targets)) }.run();
+    let (recorder, broken) = Session { scheduler, executor: machines.into_fleet(executor, &targets) }.run();
     let code = finish(cli, args, &store, &recorder, &baseline)?;
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
 }

@@ -15,6 +15,7 @@ use model::units::{ShortDuration, counted};
 use model::{Severity, Target, TargetKind};
 use report::{Units, display_bytes, escape_line};
 
+use super::machines::Machines;
 use super::stack_server::{StackServer, consents, elsewhere, own_address};
 use crate::cli::{Cli, Making, PreconditionWord, ReachArgs, StackCommand};
 use crate::executor::Local;
@@ -178,6 +179,26 @@ pub(super) struct Made {
     there: Option<StackServer>,
 }
 
+impl Made {
+    /// The targets, with the machine that serves them, if another one does.
+    ///
+    /// # Errors
+    /// One is not there any more.
+    pub fn reach(
+        &self,
+        roots: &Roots,
+        args: &ReachArgs,
+        interrupt: &AtomicBool,
+    ) -> Result<(Vec<Target>, Machines), Failure> {
+        let mut targets = targets(roots, &self.here)?;
+        let Some(there) = &self.there else { return Ok((targets, Machines::default())) };
+        let machines = Machines::serving(there.watch(args, interrupt).into());
+        let server = (!machines.hosts().is_empty()).then_some(1);
+        targets.iter_mut().for_each(|target| target.server = server);
+        Ok((targets, machines))
+    }
+}
+
 /// Makes stacks.
 ///
 /// # Errors
@@ -290,6 +311,7 @@ pub(super) fn planned_targets(request: &Request) -> Vec<Target> {
         stack: Vec::new(),
         labels: BTreeMap::new(),
         clients: Vec::new(),
+        server: None,
         host: 0,
     };
     request.stacks.iter().map(of).collect()

@@ -139,12 +139,33 @@ impl StackServer {
         named.iter().map(own).collect()
     }
 
+    /// A second connection to it, which watches it meanwhile.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn watch(&self, args: &ReachArgs, interrupt: &AtomicBool) -> Result<Remote, String> {
+        let roots = Roots::default();
+        let connection = Connections::new(&args.connect).to(&self.machine, None);
+        let is_stopped = || interrupt.load(Ordering::Relaxed);
+        let reach = Reach::new(&roots, args).map_err(|failure| failure.message)?;
+        let mut remote = reach.agent(&self.remote.name, &connection, None, &is_stopped)?;
+        let nothing = protocol::Request::Inspect {
+            targets: Vec::new(),
+            overwrite: Vec::new(),
+            machine: None,
+            allow_unsafe_directory: false,
+        };
+        remote.inspect(&nothing, 0, &is_stopped)?;
+        remote.measures(1, Vec::new(), false);
+        Ok(remote)
+    }
+
     /// What it has made, for the record: itself, then the commands of each stack, and what is worth knowing.
     pub fn made(&self) -> (String, &StackCommands) {
         let machine = &self.remote.machine().machine;
         let facts = [
             machine.board.clone(),
-            Some(format!("{} processors: {}", machine.cpus, machine.cpu)),
+            Some(format!("{} × {}", machine.cpus, machine.cpu)),
             machine.os.clone(),
             Some(format!("kernel {}", machine.kernel)),
         ];

@@ -221,8 +221,10 @@ impl Local<'_> {
     }
 
     pub fn begin_telemetry(&mut self) {
-        // Nothing that happens on a machine without targets matters.
-        let Some(period) = self.telemetry_period.filter(|_| !self.targets.is_empty()) else { return };
+        // If all targets of the run are on other machines, nothing that happens here matters. The run of a machine that only serves
+        // has none at all.
+        let is_idle = self.targets.is_empty() && !self.recorder.run().started.targets.is_empty();
+        let Some(period) = self.telemetry_period.filter(|_| !is_idle) else { return };
         let begun = Telemetry::begin(self.roots.clone(), self.layers(), period, self.recorder.origin());
         match begun {
             Ok(telemetry) => self.watching = Watching(Some(telemetry)),
@@ -247,13 +249,17 @@ impl Local<'_> {
         }
     }
 
-    pub fn emit(&mut self, event: Event) {
+    fn emit_readings(&mut self) {
         if let Some(telemetry) = &self.watching.0 {
             let readings = telemetry.take();
             if !readings.is_empty() {
                 self.recorder.emit_all(readings.into_iter().map(Event::Reading).collect());
             }
         }
+    }
+
+    pub fn emit(&mut self, event: Event) {
+        self.emit_readings();
         let step = match &event {
             Event::RepeatStarted(started) => self.plan.step(&started.step),
             _ => None,
@@ -316,6 +322,7 @@ impl Executor for Local<'_> {
     fn round_ended(&mut self) {
         self.note_other_runs();
         self.note_layer_states();
+        self.emit_readings();
     }
 
     fn hear(&mut self, said: Said) {

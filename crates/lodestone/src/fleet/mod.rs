@@ -5,6 +5,7 @@ pub(crate) mod address;
 pub(crate) mod inventory;
 pub(crate) mod protocol;
 pub(crate) mod remote;
+pub(crate) mod server;
 mod together;
 
 use std::time::Duration;
@@ -15,12 +16,14 @@ use schedule::{Executor, Lane, Lost, Measured, Order, Outcome, Said};
 use crate::executor::{Local, OpenSize, RigError};
 use protocol::{Begin, Reply, Request};
 use remote::Remote;
+use server::Watched;
 
 /// The executors of a run: the one of this machine, which also records, and the agents of others.
 pub(crate) struct Fleet<'a> {
     /// This machine's.
     pub local: Local<'a>,
     remotes: Vec<Remote>,
+    server: Watched,
     /// For each lane the machines that work on it together, mostly one, each with its lane there; the machine 0 is this one.
     lanes: Vec<Vec<(usize, usize)>>,
     /// All begin each repeat together, and their targets are not those of the run.
@@ -31,14 +34,14 @@ pub(crate) struct Fleet<'a> {
 
 impl<'a> From<Local<'a>> for Fleet<'a> {
     fn from(local: Local<'a>) -> Self {
-        Self { local, remotes: Vec::new(), lanes: Vec::new(), is_together: false, is_known: Vec::new() }
+        Self::new(local, Vec::new(), Watched::default())
     }
 }
 
 impl<'a> Fleet<'a> {
     /// This machine and others. The lanes are the targets, in the order of the run; each is on the machine with its number, or on
     /// those of its clients.
-    pub fn new(local: Local<'a>, remotes: Vec<Remote>) -> Self {
+    pub fn new(local: Local<'a>, remotes: Vec<Remote>, server: Watched) -> Self {
         let mut next = vec![0; remotes.len() + 1];
         let mut place = |machine: usize| {
             next[machine] += 1;
@@ -57,7 +60,7 @@ impl<'a> Fleet<'a> {
         let is_known =
             |i: usize| is_together && remotes[..i].iter().any(|other| other.is_on_machine_of(&remotes[i]));
         let is_known = (0..remotes.len()).map(is_known).collect();
-        Self { local, remotes, lanes, is_together, is_known }
+        Self { local, remotes, server, lanes, is_together, is_known }
     }
 
     /// The lanes of the run with this lane of a machine.
@@ -119,6 +122,7 @@ impl<'a> Fleet<'a> {
                 is_together: self.is_together,
             })));
         }
+        self.server.begin(&mut self.local);
         let own = self.local.begin();
         if self.remotes.is_empty() {
             return own;
@@ -205,8 +209,9 @@ impl<'a> Fleet<'a> {
         silent
     }
 
-    /// Ends the watching of this machine, and the connections to others.
+    /// Ends the watching of this machine and of that which serves, and the connections to others.
     pub fn end(&mut self, clock_ahead_ns: i64) {
+        self.server.end(&mut self.local);
         // All agents end at the same time.
         self.remotes.iter_mut().for_each(Remote::hang_up);
         self.remotes.clear();
@@ -215,7 +220,8 @@ impl<'a> Fleet<'a> {
 
     /// Records what the others have said meanwhile.
     fn drain(&mut self) {
-        let Self { local, remotes, .. } = self;
+        let Self { local, remotes, server, .. } = self;
+        server.drain(local);
         let origin = local.recorder.origin();
         remotes.iter_mut().for_each(|remote| remote.drain(origin, &mut |event| local.emit(event)));
     }
@@ -272,7 +278,9 @@ impl Executor for Fleet<'_> {
 
     fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
         let Some(places) = self.lanes.get(order.lane).cloned() else {
-            return self.local.repeat(order);
+            let outcome = self.local.repeat(order);
+            self.drain();
+            return outcome;
         };
         let there = |lane: usize| Order { lane, ..order.clone() };
         let outcome = match places.as_slice() {
@@ -289,6 +297,7 @@ impl Executor for Fleet<'_> {
 
     fn round_ended(&mut self) {
         self.remotes.iter().for_each(|remote| remote.send(&Request::RoundEnded));
+        self.server.round_ended();
         self.local.round_ended();
         self.drain();
     }

@@ -524,6 +524,11 @@ impl Remote {
         self.machine == other.machine
     }
 
+    /// Why nothing more can be had from it, if that is so.
+    pub fn gone(&self) -> Option<&str> {
+        self.gone.as_deref()
+    }
+
     /// The exit code of what it could not do, if it said so before nothing more could be had from it.
     pub fn refused(&self) -> Option<u8> {
         self.refused
@@ -672,12 +677,13 @@ impl Remote {
         }
     }
 
-    /// Nothing more can be had from it. Its agent notices, and removes what it has made.
+    /// It cannot do what it was asked, and ends.
     fn refuse(&mut self, message: String, code: u8) {
         self.refused = Some(code);
         self.lose(message);
     }
 
+    /// Nothing more can be had from it. Its agent notices, and removes what it has made.
     fn lose(&mut self, why: String) {
         self.has_ended |= why.is_empty();
         let complaints = self.companion.complaints(if self.has_ended { STOPPING } else { Duration::ZERO });

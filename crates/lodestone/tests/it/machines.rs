@@ -315,6 +315,11 @@ fn a_run_names_machines_that_are_there() {
     assert!(twice.contains("two targets have the name `x`"), "{twice}");
     let gone = bench.fails(2, &["run", "a:/nowhere", "b:/no", "--connect", "env", "--remote-program", own]);
     assert!(gone.contains("a: cannot find `/nowhere`") && gone.contains("b: cannot find `/no`"), "{gone}");
+    let (there, reached) = (format!("a:{disk}"), ["--connect", "env", "--remote-program", own]);
+    let work = ["--rw", "randread", "--size", "4M", "--rounds", "1", "--runtime", "100ms", "--no-report"];
+    bench.ok(&[&["run", &there][..], &reached, &work].concat());
+    let again = bench.fails(2, &["run", "--against", "last"]);
+    assert!(again.contains("its targets are not on this machine alone"), "{again}");
 }
 
 #[test]

@@ -310,6 +310,7 @@ fn a_flag_that_breaks_many_steps_is_reported_once() {
 fn target(kind: TargetKind) -> Target {
     Target {
         clients: Vec::new(),
+        server: None,
         name: "disk".into(),
         path: "/dev/disk".into(),
         kind,

@@ -229,6 +229,7 @@ fn target_name(placed: &Placed, keys: &[String]) -> String {
 fn target(name: &str) -> Target {
     Target {
         clients: Vec::new(),
+        server: None,
         name: name.to_owned(),
         path: PathBuf::new(),
         kind: TargetKind::Directory,

@@ -10,6 +10,7 @@ use record::{FindError, LogError, OnDamage, RunState, Store, parse_log, read_log
 fn started(id: &str, at: i64) -> RunStarted {
     let target = Target {
         clients: Vec::new(),
+        server: None,
         name: "disk".into(),
         path: "/mnt".into(),
         kind: TargetKind::Directory,

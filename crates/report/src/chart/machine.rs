@@ -11,7 +11,7 @@ pub(super) const BINS: usize = 300;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trace {
     /// Its kind; curves of one kind share a row.
-    pub kind: &'static str,
+    pub kind: String,
     /// Its name.
     pub name: String,
     /// The target that it belongs to, if there is exactly one.
@@ -28,25 +28,33 @@ pub(crate) struct Trace {
 
 /// All curves that a run's readings give: processors, load, pressure, what the disks do, temperature, clock.
 pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> {
-    let machines = run.started.machines();
+    let (watched, measuring) = (run.started.watched_machines(), run.started.machines());
     let named = |machine: u32| {
         let mut found = traces_of(run, targets, seconds, machine);
-        if machines.len() > 1 {
-            let name = run.started.machine_name(machine);
+        let name = run.started.machine_name(machine);
+        if !measuring.contains(&machine) {
+            found.iter_mut().for_each(|trace| trace.kind = format!("server {name}: {}", trace.kind));
+        } else if measuring.len() > 1 {
             found.iter_mut().for_each(|trace| trace.name = format!("{name}: {}", trace.name));
         }
         found
     };
-    let mut all: Vec<Trace> = machines.iter().flat_map(|machine| named(*machine)).collect();
+    let mut all: Vec<Trace> = watched.iter().flat_map(|machine| named(*machine)).collect();
     // The curves of one kind share a row.
-    let mut kinds: Vec<&str> = Vec::new();
-    all.iter().for_each(|trace| {
-        if !kinds.contains(&trace.kind) {
-            kinds.push(trace.kind);
-        }
-    });
+    let kinds = kinds(&all);
     all.sort_by_key(|trace| kinds.iter().position(|kind| *kind == trace.kind));
     all
+}
+
+/// The kinds of traces in the order of their first appearance.
+pub(super) fn kinds(traces: &[Trace]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for trace in traces {
+        if !found.contains(&trace.kind) {
+            found.push(trace.kind.clone());
+        }
+    }
+    found
 }
 
 /// The curves of one machine.
@@ -54,8 +62,8 @@ fn traces_of(run: &Run, targets: &[String], seconds: f64, machine: u32) -> Vec<T
     let bin = seconds / BINS as f64;
     let series = series(run.readings.iter().filter(|reading| reading.host == machine));
     let of = |probe: &str, key: &str| series.get(&(probe, key)).map(|values| binned(values, bin));
-    let trace = |kind, name: &str, target, unit, values: Vec<Option<f64>>| Trace {
-        kind,
+    let trace = |kind: &str, name: &str, target, unit, values: Vec<Option<f64>>| Trace {
+        kind: kind.to_owned(),
         name: name.to_owned(),
         target,
         unit,

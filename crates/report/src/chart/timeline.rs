@@ -3,7 +3,7 @@
 use model::{Metric, Operation, OperationStats, Phase, Repeat, Run};
 
 use super::frame::{Area, Axis, axes, fit, key};
-use super::machine::{BINS, Trace, traces};
+use super::machine::{BINS, Trace, kinds, traces};
 use super::scale::{Scale, range};
 use super::slices::{Slice, slices};
 use super::svg::{Anchor, Mark, Svg};
@@ -118,7 +118,7 @@ fn draw_machine(p: &AnalysedRun<'_>) -> Vec<Sketch> {
     vec![Sketch::new("The machine during the run", MACHINE_CAPTION, move |svg| {
         let heights = vec![MACHINE_HEIGHT; kinds.len()];
         paint(svg, &timeline, &heights, |svg, i, x, area, is_last| {
-            svg.text(0.0, area.y - 8.0, Anchor::Start, "title", &fit(kinds[i], svg.width / 1.22));
+            svg.text(0.0, area.y - 8.0, Anchor::Start, "title", &fit(&kinds[i], svg.width / 1.22));
             let of: Vec<&Trace> = timeline.traces.iter().filter(|trace| trace.kind == kinds[i]).collect();
             paint_traces(svg, &of, x, area, is_last);
         });
@@ -260,17 +260,6 @@ fn paint(svg: &mut Svg, t: &Timeline, heights: &[f64], draw: impl Fn(&mut Svg, u
         y += height + BETWEEN;
     }
     svg.height = y + 16.0;
-}
-
-/// The kinds of traces in the order of their first appearance.
-fn kinds(traces: &[Trace]) -> Vec<&'static str> {
-    let mut found: Vec<&'static str> = Vec::new();
-    for trace in traces {
-        if !found.contains(&trace.kind) {
-            found.push(trace.kind);
-        }
-    }
-    found
 }
 
 fn paint_phases(svg: &mut Svg, t: &Timeline, x: &Scale, strip: &Area, bottom: f64) {

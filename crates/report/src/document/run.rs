@@ -90,10 +90,11 @@ pub(crate) fn figure_sections(analysed: &AnalysedRun<'_>) -> Vec<Section> {
 
 pub(crate) fn circumstances(run: &Run, analysis: &Analysis, view: &RunView) -> Vec<(String, String)> {
     let started = &run.started;
-    let machines = started.machines();
+    let (machines, measuring) = (started.watched_machines(), started.machines());
     let name = |number: u32| match machines.as_slice() {
         [_] => "machine".to_owned(),
-        _ => format!("machine {}", started.machine_name(number)),
+        _ if measuring.contains(&number) => format!("machine {}", started.machine_name(number)),
+        _ => format!("server {}", started.machine_name(number)),
     };
     let words = |number: &u32| (name(*number), machine_words(started.machine(*number), view));
     let mut facts: Vec<(String, String)> = machines.iter().map(words).collect();

@@ -153,6 +153,7 @@ impl Anonymiser {
             stack,
             labels,
             clients: _,
+            server: _,
             host: _,
         } = target;
         *name = self.target_name(name);

@@ -195,6 +195,30 @@ fn telemetry_in_all_forms() {
     );
 }
 
+/// What a machine did that only serves the storage has rows of its own, and it stands among the machines.
+#[test]
+fn a_server_is_shown_beside_the_machine() {
+    let mut run = warm();
+    run.started.hosts = vec![model::RemoteHost {
+        name: "nas".into(),
+        machine: model::Host::default(),
+        ahead_ns: 0,
+        within_ns: 0,
+    }];
+    run.started.targets.iter_mut().for_each(|target| target.server = Some(1));
+    let there = run.readings.iter().filter(|reading| reading.probe == "cpu");
+    let there: Vec<_> = there.map(|reading| model::Reading { host: 1, ..reading.clone() }).collect();
+    run.readings.extend(there);
+    let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
+    let shown = text(&run_document(&run, &analysis, &view()), TextStyle { width: 100, color: false });
+    assert!(shown.contains("server nas"), "{shown}");
+    let page = report::run_page(&report::AnalysedRun::new(&run, &analysis, &view()));
+    let rows = |title: &str| page.matches(title).count();
+    // Drawn wide and narrow.
+    assert_eq!((rows(">processors<"), rows(">server nas: processors<")), (2, 2));
+    assert_eq!(rows("nas: temperature"), 0, "nothing was read of it there");
+}
+
 #[test]
 fn a_run_without_telemetry_says_so() {
     let run = crate::fixture();

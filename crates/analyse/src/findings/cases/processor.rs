@@ -47,7 +47,38 @@ pub(super) fn cases() -> Vec<Case> {
             readings(r, "cpu", "0.user", &[1.0; 9]);
             each_finished(r, |f| f.busiest_worker = 0.99);
         }),
+        ("server-saturated", true, writes(), |r| served(r, "kernel_threads", "dm-crypt", 0.93)),
+        ("server-saturated", true, writes(), |r| served(r, "cpu", "0.system", 0.97)),
+        ("server-saturated", false, writes(), |r| served(r, "cpu", "0.system", 0.9)),
+        ("server-saturated", false, writes(), |r| {
+            // Another machine of the run, which does not serve this target.
+            served(r, "kernel_threads", "dm-crypt", 0.93);
+            r.started.targets[0].server = None;
+        }),
+        ("kernel-threads-saturated", false, writes(), |r| served(r, "kernel_threads", "dm-crypt", 0.93)),
+        ("core-saturated", false, writes(), |r| served(r, "cpu", "0.system", 0.97)),
     ]
+}
+
+/// Gives the machine that serves the target a series of this value.
+fn served(run: &mut Run, probe: &str, key: &str, value: f64) {
+    let machine = Host { cpus: 2, ..Host::default() };
+    run.started.hosts = vec![RemoteHost { name: "nas".into(), machine, ahead_ns: 0, within_ns: 0 }];
+    run.started.targets[0].server = Some(1);
+    readings(run, probe, key, &[value; 9]);
+    run.readings.iter_mut().filter(|reading| reading.probe == probe).for_each(|reading| reading.host = 1);
+}
+
+#[test]
+fn what_is_busy_on_a_server_is_told_with_its_name() {
+    let mut run = run(writes());
+    served(&mut run, "kernel_threads", "dm-crypt", 0.93);
+    let found = found_in(&run).into_iter().find(|finding| finding.rule == "server-saturated").unwrap();
+    assert!(
+        found
+            .message
+            .starts_with("kcryptd (dm-crypt) on nas, which serves this storage, used 0.93 of 2 cores: ")
+    );
 }
 
 #[test]

@@ -186,6 +186,7 @@ fn target_facts(run: &Run, target: &Target) -> TargetFacts {
         stack: target.stack.iter().map(layer_facts).collect(),
         labels: target.labels.clone(),
         host: run.started.machine_name(target.host).to_owned(),
+        server: target.server.map(|server| run.started.machine_name(server).to_owned()),
     }
 }
 

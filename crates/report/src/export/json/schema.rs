@@ -55,7 +55,7 @@ pub struct RunFacts {
     pub started: String,
     /// The machine.
     pub host: HostFacts,
-    /// The other machines that it measured on.
+    /// The other machines that it measured on, or the one that served the storage.
     pub hosts: Vec<RemoteHostFacts>,
     /// Version of Lodestone.
     pub version: String,
@@ -121,6 +121,8 @@ pub struct TargetFacts {
     pub labels: std::collections::BTreeMap<String, String>,
     /// What its machine is called: that of the run, or one of its `hosts`.
     pub host: String,
+    /// What the machine is called that serves its storage over a network, if that one was watched too.
+    pub server: Option<String>,
 }
 
 /// Another machine that was measured.
