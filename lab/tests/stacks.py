@@ -89,6 +89,13 @@ def in_images(lab):
             measured(lab, machine, "image:/ground:420M", stacks, "")
 
 
+def refused(lab, machine, case, run, remedy):
+    """A run is refused, and the refusal says what to do."""
+    result = machine.run(run)
+    lab.equal(f"{case} it is refused", result.code, 2, result.err)
+    lab.check(f"{case} it is said what to do", remedy in result.err, result.err)
+
+
 def on_disks(lab):
     """Two disks hold all layouts side by side, each in a region of its own; another disk keeps its content. udev runs."""
     disks = {name: Disk("virtio", "5G") for name in ("first", "second")}
@@ -99,13 +106,10 @@ def on_disks(lab):
         checksum = machine.sh(f"sha256sum {other}")
         first, second = machine.disk("first"), machine.disk("second")
         on = f"{first},{second}"
-        refused = machine.run(f"lodestone run --on {on} --stack ext4,raid1+ext4 {SHORT}")
-        lab.equal("without permission it is refused", refused.code, 2, refused.err)
-        lab.check("the refusal says how to allow it", f"--overwrite {on}" in refused.err, refused.err)
+        run = f"lodestone run --on {on} --stack ext4,raid1+ext4 {SHORT}"
+        refused(lab, machine, "without permission", run, f"--overwrite {on}")
         machine.sh(f"mkfs.xfs -q {first}")
-        refused = machine.run(f"lodestone run --on {on} --stack ext4 --overwrite {on} {SHORT}")
-        lab.equal("with something on it that was not named it is refused", refused.code, 2, refused.err)
-        lab.check("what is on it is named", "xfs" in refused.err, refused.err)
+        refused(lab, machine, "with something on it that was not named", f"{run} --overwrite {on}", f"--overwrite {first},xfs")
         lab.equal("it is still there", machine.sh(f"blkid -p -s TYPE -o value {first}"), "xfs")
         measured(lab, machine, on, ON_DISKS, f"--overwrite {on},xfs")
         lab.equal("the disks are empty", machine.sh(SIGNATURES.format(disks=f"{first} {second}")), "")
@@ -144,6 +148,7 @@ def served_alone(lab):
 SERVER = """
 modprobe -a virtio_net null_blk
 ip addr add 10.79.0.1/24 dev eth0
+ip addr add fd79::1/64 dev eth0 nodad
 ip link set eth0 up
 [ -e /bin/sh ] || ln -s bash /bin/sh
 grep -q ^sshd: /etc/passwd || echo 'sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin' >>/etc/passwd
@@ -157,6 +162,7 @@ ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/lab/host
 CLIENT = """
 modprobe virtio_net
 ip addr add 10.79.0.2/24 dev eth0
+ip addr add fd79::2/64 dev eth0 nodad
 ip link set eth0 up
 [ -e /bin/sh ] || ln -s bash /bin/sh
 mkdir -p /etc/ssh
@@ -174,6 +180,8 @@ X
 """
 # What goes over the network at different heights, with layers on both sides.
 SERVED = "iscsi+ext4,luks+nvmet-tcp+xfs,nfs(ext4,nconnect=2),iscsi(queue-depth=8)+luks+ext4,raid1(nvmet-tcp)+ext4,luks+nfs(xfs)"
+# The same by the other protocol of the internet.
+SERVED_BY_IPV6 = "iscsi(address=fd79::1)+ext4,nvmet-tcp(address=fd79::1)+ext4,nfs(ext4,address=fd79::1)"
 
 
 def two_machines(lab, trial):
@@ -222,21 +230,23 @@ def between_machines(lab, server, client, nothing_is_left):
               any("the storage is on nas" in note for note in notes) and any(note.startswith("there: cryptsetup") for note in notes), notes)
     nothing_is_left("after a run")
 
+    result = client.run(f"{run} --on nas:image:/ground:420M --stack '{SERVED_BY_IPV6}' {SHORT} {end}")
+    lab.equal("a run over IPv6 succeeds", result.code, 0, result.err)
+    made = [note["message"] for note in result.json()["notes"] if "fd79::" in note["message"]]
+    lab.check("each kind is served and reached over it", all(any(part in note for note in made) for part in ("np/[fd79::1]:", "--login", "traddr=fd79::1,", "[fd79::2]:/", "[fd79::1]:/")), made)
+    nothing_is_left("after a run over IPv6")
+
     disk = server.disk("disk")
-    refused = client.run(f"{run} --on nas:{disk} --stack iscsi+ext4 {SHORT} {end}")
-    lab.equal("another machine's disk is not used without permission", refused.code, 2, refused.err)
-    lab.check("the refusal says how to allow it", f"--overwrite nas:{disk}" in refused.err, refused.err)
+    there = f"{run} --on nas:{disk} --stack iscsi+ext4 {SHORT} {end}"
+    refused(lab, client, "without permission", there, f"--overwrite nas:{disk}")
     server.sh(f"mkfs.ext4 -q -F {disk}")
-    refused = client.run(f"{run} --on nas:{disk} --stack iscsi+ext4 --overwrite nas:{disk} {SHORT} {end}")
-    lab.equal("nor what holds something that was not named", refused.code, 2, refused.err)
-    lab.check("the refusal says how to allow this too", f"--overwrite nas:{disk},ext2/3/4" in refused.err, refused.err)
+    refused(lab, client, "with something on it that was not named", f"{there} --overwrite nas:{disk}", f"--overwrite nas:{disk},ext2/3/4")
     server.sh(f"wipefs --all --quiet {disk}")
     failed = client.run(f"{run} --on nas:image:/ground:420M --stack 'nfs({FAILING})' {SHORT} {end}")
     lab.equal("a step that fails there is a failure of the run", failed.code, 3, failed.err)
     nothing_is_left("after a failure there")
-    refused = client.run(f"{run} --on nas:{disk} --stack ext4 --overwrite nas:{disk} {SHORT} {end}")
-    lab.equal("a stack without a network is refused", refused.code, 2, refused.err)
-    lab.check("the refusal says what is possible", "iscsi, nvmet-tcp and nfs" in refused.err, refused.err)
+    without = f"{run} --on nas:{disk} --stack ext4 --overwrite nas:{disk} {SHORT} {end}"
+    refused(lab, client, "without a network", without, "iscsi, nvmet-tcp and nfs")
     result = client.run(
         f"{run} --on nas:{disk} --stack 'luks+iscsi(address=10.79.0.1)+ext4' --with-layers --overwrite nas:{disk} {WATCHED} {end}"
     )
@@ -262,7 +272,7 @@ def one_side_is_lost(lab):
 
 
 def losing_one_side(lab, server, client, nothing_is_left):
-    endless = f"--on nas:image:/ground:420M --stack 'luks+iscsi+ext4,raid1(nvmet-tcp)+ext4,nfs(ext4)' {SHORT} --runtime 100ms --rounds 10000"
+    endless = f"--on nas:image:/ground:420M --stack 'luks+iscsi+ext4,raid1(nvmet-tcp)+ext4,nfs(ext4)' {WATCHED} --runtime 100ms --rounds 10000"
     for what, end, code, by_hand in (
         ("Ctrl-C", lambda: client.run("busybox killall -INT lodestone"), 130, None),
         ("a killed run", lambda: client.run("busybox killall -KILL lodestone"), 137, client),
@@ -276,6 +286,8 @@ def losing_one_side(lab, server, client, nothing_is_left):
         result = client.wait(job)
         lab.equal(f"{what}: the run ends", result.code, code, result.err)
         nothing_is_left(what, by_hand)
+        log = client.sh("cd $HOME/.local/share/lodestone/runs\n(busybox zcat *.gz 2>/dev/null || cat *.jsonl)")
+        lab.equal(f"{what}: whether the record says that the server was lost", "is no longer watched" in log, by_hand is server, log[-2000:])
 
 
 def members_lost(lab):

@@ -7,13 +7,15 @@ use model::{Reading, Repeat, Run, Step};
 /// A reading counts for the minimum and the maximum if at least half of it, or this much time, is within a repeat.
 const ENOUGH_NS: u64 = 1_000_000_000;
 
-/// The telemetry of one step on one target.
+/// What one machine did during one step on one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepTelemetry {
     /// The step's id.
     pub step: String,
     /// The target's name.
     pub target: String,
+    /// The number of the machine: the target's, one of its clients, or the one that serves it.
+    pub machine: u32,
     /// Number of repeats it covers: those that ended as planned.
     pub repeats: usize,
     /// One figure for each series, in the order in which they first appear.
@@ -47,7 +49,7 @@ const BUSIEST: &str = "busiest";
 const PARTS: [&str; 5] = ["user", "system", "irq", "iowait", "steal"];
 const WORK: usize = 3;
 
-/// The telemetry of every step on every target, in the plan's order. A repeat lasts from its start to its last completion,
+/// The telemetry of every step on every target and each machine that it depends on, in the plan's order. A repeat lasts from its start to its last completion,
 /// the ramp included. Empty without readings.
 pub fn telemetry(run: &Run) -> Vec<StepTelemetry> {
     telemetry_of(run, &Readings::new(run))
@@ -59,24 +61,22 @@ pub(crate) fn telemetry_of(run: &Run, readings: &Readings<'_>) -> Vec<StepTeleme
     for step in &run.started.plan.steps {
         for target in &run.started.targets {
             let spans = spans(run, step, &target.name);
-            let is_below = |device: &str| target.stack.iter().any(|layer| layer.name == device);
-            let figures = figures(readings.on(target.host), &spans, is_below);
-            if !figures.is_empty() {
-                let (step, target) = (step.id.clone(), target.name.clone());
-                found.push(StepTelemetry { step, target, repeats: spans.len(), figures });
+            for machine in run.started.watched_machines() {
+                if !target.depends_on(machine) {
+                    continue;
+                }
+                let is_below = |device: &str| {
+                    machine != target.host || target.stack.iter().any(|layer| layer.name == device)
+                };
+                let figures = figures(readings.on(machine), &spans, is_below);
+                if !figures.is_empty() {
+                    let (step, target) = (step.id.clone(), target.name.clone());
+                    found.push(StepTelemetry { step, target, machine, repeats: spans.len(), figures });
+                }
             }
         }
     }
     found
-}
-
-/// What the busiest processor of a machine did during these spans of the run, in nanoseconds.
-pub(crate) fn busiest_on(
-    readings: &Readings<'_>,
-    machine: u32,
-    spans: &[(u64, u64)],
-) -> Vec<TelemetryFigure> {
-    busiest(readings.on(machine), spans)
 }
 
 /// The completed repeats of a step on a target, from the start to the end of the measured window, in nanoseconds of the run.

@@ -1,4 +1,4 @@
-//! Telemetry of a run: a table for each step and target, and the same as JSON and CSV.
+//! Telemetry of a run: a table for each step, target and machine, and the same as JSON and CSV.
 
 use analyse::{StepTelemetry, TelemetryFigure};
 use model::{ProbeLabels, Run, series_words};
@@ -36,6 +36,8 @@ pub struct TelemetryFacts {
     pub step: String,
     /// The target's name.
     pub target: String,
+    /// The machine: the target's, one of its clients, or the one that serves it.
+    pub host: String,
     /// Number of repeats.
     pub repeats: usize,
     /// The probe, such as `cpu`, `devices` or `temperature`.
@@ -59,6 +61,7 @@ pub fn telemetry_export(run: &Run, telemetry: &[StepTelemetry]) -> TelemetryExpo
     let facts = |step: &StepTelemetry, figure: &TelemetryFigure| TelemetryFacts {
         step: step.step.clone(),
         target: step.target.clone(),
+        host: run.started.machine_name(step.machine).to_owned(),
         repeats: step.repeats,
         probe: figure.probe.clone(),
         key: figure.key.clone(),
@@ -82,7 +85,7 @@ pub fn telemetry_csv(run: &Run, telemetry: &[StepTelemetry]) -> String {
         for figure in &step.figures {
             let numbers = [figure.mean, figure.min, figure.max, figure.covered_ns as f64 / 1e9];
             let numbers = numbers.map(|number| number.to_string());
-            let names = [&run.started.id, run.started.machine_of(&step.target), &step.target, &step.step];
+            let names = [&run.started.id, run.started.machine_name(step.machine), &step.target, &step.step];
             let series = [&figure.probe, &figure.key, &figure.unit];
             let more = series.into_iter().chain(&numbers).map(String::as_str);
             let fields: Vec<&str> = names.into_iter().chain(more).collect();
@@ -133,7 +136,14 @@ fn table(run: &Run, step: &StepTelemetry, probes: &[ProbeLabels], view: &RunView
     let plural = if step.repeats == 1 { "" } else { "s" };
     let mut shown: Vec<&TelemetryFigure> =
         step.figures.iter().filter(|figure| is_worth_a_row(figure)).collect();
-    let stack = run.started.targets.iter().find(|t| t.name == step.target).map_or(&[][..], |t| &t.stack);
+    let target = run.started.targets.iter().find(|t| t.name == step.target);
+    let stack = target.map_or(&[][..], |target| &target.stack);
+    let place = match target {
+        Some(target) if target.host != step.machine => {
+            format!(" · on {}", run.started.machine_name(step.machine))
+        }
+        _ => String::new(),
+    };
     let depth = |key: &str| {
         let device = key.rsplit_once('.').map_or(key, |(device, _)| device);
         stack.iter().position(|layer| layer.name == device).unwrap_or(stack.len())
@@ -150,7 +160,7 @@ fn table(run: &Run, step: &StepTelemetry, probes: &[ProbeLabels], view: &RunView
         Some(vec![Cell::text(what), value(figure.mean), value(figure.min), value(figure.max)])
     });
     Table {
-        title: format!("{title} · {} · {} repeat{plural}", step.target, step.repeats),
+        title: format!("{title} · {}{place} · {} repeat{plural}", step.target, step.repeats),
         columns: vec![
             Column::new("", Align::Left),
             Column::new("mean", Align::Right),

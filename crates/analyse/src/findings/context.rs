@@ -188,7 +188,15 @@ impl<'a> Pair<'a> {
 
     /// The telemetry of this step on this target.
     pub fn telemetry<'b>(&self, context: &'b RuleContext<'_>) -> Option<&'b StepTelemetry> {
-        context.telemetry.iter().find(|t| t.step == self.step.id && t.target == self.target.name)
+        self.telemetry_on(context, self.target.host)
+    }
+
+    /// The telemetry of a machine during this step on this target.
+    pub fn telemetry_on<'b>(&self, context: &'b RuleContext<'_>, machine: u32) -> Option<&'b StepTelemetry> {
+        let is_meant = |t: &&StepTelemetry| {
+            t.step == self.step.id && t.target == self.target.name && t.machine == machine
+        };
+        context.telemetry.iter().find(is_meant)
     }
 
     /// True if the run chose the length of the repeats, which it tests against longer ones.

@@ -6,7 +6,7 @@ use model::{Evidence, Finding, Operation, Pattern, Severity};
 use super::context::Pair;
 use super::words::percent;
 use super::{Rule, RuleContext, evidence, total};
-use crate::telemetry::{TelemetryFigure, busiest_on, spans};
+use crate::telemetry::{TelemetryFigure, spans};
 
 /// A worker that was busy for this share of the time had no time left to keep the storage busy.
 const SATURATED_WORKER: f64 = 0.9;
@@ -103,17 +103,15 @@ fn work<'a>(
 pub(super) fn server_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let finding = |pair: &Pair<'_>| {
         let server = pair.target.server?;
-        let name = context.run.started.machine_name(server);
-        let figures =
-            busiest_on(&context.readings, server, &spans(context.run, pair.step, &pair.target.name));
-        let busiest = figures.iter().find(|figure| figure.key == "busiest");
+        let (name, served) = (context.run.started.machine_name(server), &pair.target.name);
+        let telemetry = pair.telemetry_on(context, server)?;
         let kinds = kernel_threads(pair, context, server);
-        let (message, figures) = match (saturated_threads(&kinds), busiest) {
+        let (message, figures) = match (saturated_threads(&kinds), telemetry.get("cpu", "busiest")) {
             (Some((kind, cores)), _) => {
                 let (threads, work) = work_of(kind);
                 (
                     format!(
-                        "{threads} on {name}, which serves this storage, used {cores:.2} of {}: {work} there, not its disk \
+                        "{threads} on {name}, which serves {served}, used {cores:.2} of {}: {work} there, not its disk \
                          or the network, may be the limit",
                         cores_of(context, server)
                     ),
@@ -121,10 +119,10 @@ pub(super) fn server_saturated(rule: &Rule, context: &RuleContext<'_>) -> Vec<Fi
                 )
             }
             (None, Some(busiest)) if busiest.mean >= SATURATED_CORE => {
-                let (worked, parts) = work(busiest, figures.iter());
+                let (worked, parts) = work(busiest, telemetry.of("cpu"));
                 (
                     format!(
-                        "a core of {name}, which serves this storage, was busy {worked}: its processor, not its disk or \
+                        "a core of {name}, which serves {served}, was busy {worked}: its processor, not its disk or \
                          the network, may be the limit"
                     ),
                     parts,

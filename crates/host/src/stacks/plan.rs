@@ -467,7 +467,7 @@ pub fn shown(steps: &[Step], side: Option<Side>) -> (Vec<String>, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::IpAddr;
 
     use super::super::request::Server;
     use super::*;
@@ -585,7 +585,7 @@ mod tests {
         assert!(connection.contains(",nr_io_queues=2,hdr_digest,data_digest"), "{connection}");
         let served = "/var/lib/lodestone/stacks/abcd2345/2-xfs-served";
         has(&make, &format!("mount -t xfs /dev/mapper/lodeabcd2345_2_2 {served}"));
-        let mount = format!("mount -t nfs4 -o vers=4.2,proto=tcp,nconnect=2 127.0.0.1:{served}");
+        let mount = format!("mount -t nfs4 -o vers=4.2,nconnect=2 127.0.0.1:{served}");
         has(&make, &format!("{mount} /var/lib/lodestone/stacks/abcd2345/2-xfs"));
         has(&make, "secret=$(head --bytes=16 /dev/urandom | xxd -plain)");
         let position = |line: &str| {
@@ -611,14 +611,17 @@ mod tests {
 
     #[test]
     fn what_is_below_the_network_is_made_on_its_server_and_what_is_above_on_the_client() {
-        let addresses = |last| Ipv4Addr::new(192, 0, 2, last);
+        let addresses = |last| IpAddr::from([192, 0, 2, last]);
         let server = Server {
             name: "nas".to_owned(),
             directory: "/srv/stacks".into(),
             address: Some(addresses(1)),
             routes: Vec::new(),
         };
-        let route = |to: Ipv4Addr| Ok(if to == addresses(1) { addresses(2) } else { addresses(7) });
+        let route = |to: IpAddr| match to {
+            IpAddr::V6(_) => Ok("2001:db8::7".parse().unwrap()),
+            IpAddr::V4(_) => Ok(if to == addresses(1) { addresses(2) } else { addresses(7) }),
+        };
         let of = |stacks: &str| {
             let request = Request::parse("image:/i:1G", stacks, Path::new("/here")).unwrap();
             request.served_by(server.clone(), route).map_err(|error| error.to_string())
@@ -653,12 +656,28 @@ mod tests {
         // The server exports to the address that the client has for its own.
         let served = "/srv/stacks/abcd2345/2-xfs-served";
         assert!(has(&there, &format!("192.0.2.2:{served}")), "{there:#?}");
-        let mount = format!("-o vers=4.2,proto=tcp,nconnect=2 192.0.2.1:{served} {DIRECTORY}/abcd2345/2-xfs");
+        let mount = format!("-o vers=4.2,nconnect=2 192.0.2.1:{served} {DIRECTORY}/abcd2345/2-xfs");
         assert!(has(&here, &mount), "{here:#?}");
+        let wide = "address=2001:db8::1";
+        let stacks = format!("iscsi({wide})+ext4,nvmet-tcp({wide})+ext4,nfs(ext4,{wide})");
+        let steps = plan(&of(&stacks).unwrap(), "abcd2345", Path::new(DIRECTORY));
+        let made = shown(&steps, None).0.join("\n");
+        for part in [
+            "/np/[2001:db8::1]:",
+            "--portal '[2001:db8::1]:",
+            "/2001:db8::1,",
+            "echo -n ipv6 >",
+            "traddr=2001:db8::1,",
+            "exportfs -i -o ",
+            " '[2001:db8::7]:/srv/stacks/abcd2345/3-ext4-served",
+            " '[2001:db8::1]:/srv/stacks/abcd2345/3-ext4-served' ",
+        ] {
+            assert!(made.contains(part), "{part}: {made}");
+        }
         for (stacks, words) in [
             ("ext4", "a stack on nas needs exactly one of iscsi, nvmet-tcp and nfs"),
             ("iscsi+nvmet-tcp+ext4", "a stack on nas needs exactly one of"),
-            ("iscsi(address=nas)+ext4", "write an address of IPv4, as in address=192.0.2.1"),
+            ("iscsi(address=nas)+ext4", "write an address, as in address=192.0.2.1 or address=2001:db8::1"),
         ] {
             let parsed =
                 Request::parse("image:1G", stacks, Path::new("/here")).map_err(|error| error.to_string());

@@ -1,6 +1,6 @@
 //! What stacks a user asks for.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use model::units::{ExactSize, parse_size};
@@ -42,9 +42,9 @@ pub struct Server {
     /// The directory of its journals and mounts.
     pub directory: PathBuf,
     /// Its address, where it is known.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<IpAddr>,
     /// Each of its addresses that are used, with the address that this machine has for it.
-    pub routes: Vec<(Ipv4Addr, Ipv4Addr)>,
+    pub routes: Vec<(IpAddr, IpAddr)>,
 }
 
 /// What is done with each device that a stack stands on, before anything is made on it.
@@ -135,7 +135,7 @@ impl Part {
     }
 
     /// The address at which it is served, if the user says it.
-    fn address(&self) -> Option<Ipv4Addr> {
+    fn address(&self) -> Option<IpAddr> {
         let given = self.settings.iter().find(|(name, _)| self.kind.is_network() && name == ADDRESS.name);
         given.and_then(|(_, value)| value.parse().ok())
     }
@@ -207,7 +207,7 @@ impl Request {
     pub fn served_by(
         mut self,
         server: Server,
-        route: impl Fn(Ipv4Addr) -> std::io::Result<Ipv4Addr>,
+        route: impl Fn(IpAddr) -> std::io::Result<IpAddr>,
     ) -> Result<Self, RequestError> {
         let Server { name: machine, address: known, .. } = &server;
         let mut routes = Vec::new();
@@ -255,8 +255,8 @@ impl Request {
     }
 
     /// The addresses of the machine that serves a part, and of that which uses it.
-    pub(super) fn ends_of(&self, part: &Part) -> (Ipv4Addr, Ipv4Addr) {
-        let here = (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
+    pub(super) fn ends_of(&self, part: &Part) -> (IpAddr, IpAddr) {
+        let here = (Ipv4Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into());
         let Some(server) = &self.server else { return here };
         let address = part.address().or(server.address);
         server.routes.iter().find(|(of, _)| Some(*of) == address).copied().unwrap_or(here)
@@ -671,8 +671,8 @@ fn part(kind: &'static Kind, inside: &str) -> Result<(Vec<Part>, Part), String> 
         }
         let setting = kind.settings.iter().find(|setting| setting.name == name);
         let is_count = kind.many && name == DEVICES;
-        if kind.is_network() && name == ADDRESS.name && value.parse::<Ipv4Addr>().is_err() {
-            return Err(format!("`{item}`: write an address of IPv4, as in {ADDRESS}"));
+        if kind.is_network() && name == ADDRESS.name && value.parse::<IpAddr>().is_err() {
+            return Err(format!("`{item}`: write an address, as in {ADDRESS} or address=2001:db8::1"));
         }
         let fits = match setting {
             Some(setting) => setting.example.is_some() != value.is_empty(),

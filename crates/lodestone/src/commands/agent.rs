@@ -131,7 +131,12 @@ impl Line {
 
     /// The next order; `None` if there will be no more.
     fn next(&self) -> Option<Request> {
-        if self.is_over.get() { None } else { self.requests.recv().ok().flatten() }
+        if self.is_over.get() {
+            return None;
+        }
+        let next = self.requests.recv().ok().flatten();
+        self.is_over.set(next.is_none());
+        next
     }
 
     /// Says that all is ready and waits for the moment to begin, on `CLOCK_MONOTONIC`; `None` if there will be none.
@@ -292,12 +297,20 @@ fn serve(line: &Line) -> Result<(), Failure> {
             Request::FindGround { on, stacks } => line.reply(&find_ground(&on, &stacks)?),
             Request::MakeStacks(asked) => {
                 line.shared.silence_ms.store(SILENCE_OF_SERVERS.as_millis() as u64, Ordering::Relaxed);
-                let (next, reply) = (|| line.next(), |made: Reply| line.reply(&made));
+                let next = || {
+                    loop {
+                        match line.next() {
+                            Some(Request::Begin(begin)) => watch(line, &roots, &engines, *begin),
+                            next => return next,
+                        }
+                    }
+                };
+                let reply = |made: Reply| line.reply(&made);
                 return serve_stacks(*asked, &line.shared.interrupt, next, reply);
             }
             Request::Begin(begin) => {
                 let found = inspected.take().ok_or_else(|| Failure::failed("nothing was examined yet"))?;
-                return measure(line, roots, &engines, found, *begin);
+                return measure(line, &roots, &engines, found, *begin);
             }
             Request::End => return Ok(()),
             _ => return Err(Failure::failed("the run has not begun")),
@@ -348,10 +361,18 @@ impl Inspected {
     }
 }
 
+/// Watches this machine during a run that measures nothing here.
+fn watch(line: &Line, roots: &Roots, engines: &Engines, begin: Begin) {
+    let nothing = Inspected { targets: Vec::new(), holds: Vec::new(), unsafe_directories: Vec::new() };
+    if let Err(failure) = measure(line, roots, engines, nothing, begin) {
+        line.reply(&Reply::Refused { message: failure.message, code: failure.code });
+    }
+}
+
 /// Carries the orders of a run out.
 fn measure(
     line: &Line,
-    roots: Roots,
+    roots: &Roots,
     engines: &Engines,
     inspected: Inspected,
     begin: Begin,
@@ -365,7 +386,7 @@ fn measure(
     let started = RunStarted {
         id: run,
         seed,
-        host: identify(&roots),
+        host: identify(roots),
         ..RunStarted::of_plan(plan.clone(), targets.clone())
     };
     let scratch = host::scratch::parents(&std::env::temp_dir());
@@ -375,7 +396,7 @@ fn measure(
     let events = Events { encoder: Encoder::default(), out: line.shared.out.clone() };
     let states = targets.clone().into_iter().zip(inspected.holds).map(|(t, hold)| TargetState::new(t, hold));
     let mut local = Local {
-        roots,
+        roots: roots.clone(),
         plan: &plan,
         best_engine: engines.best(),
         seed,

@@ -78,7 +78,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     let source = SuiteSource::find(args, &host, earlier.as_ref())?;
     let interrupt = made.as_ref().map_or_else(watch, |(_, interrupt)| Ok(Arc::clone(interrupt)))?;
     let (mut targets, machines) = match &made {
-        Some((made, _)) => made.reach(&roots, &args.machines.reach, &interrupt)?,
+        Some((made, _)) => made.reach(&roots)?,
         None => {
             let named = named_targets(args, &source, earlier.as_ref())?;
             Machines::reach(&roots, &host, &named, args, &interrupt)?

@@ -184,18 +184,11 @@ impl Made {
     ///
     /// # Errors
     /// One is not there any more.
-    pub fn reach(
-        &self,
-        roots: &Roots,
-        args: &ReachArgs,
-        interrupt: &AtomicBool,
-    ) -> Result<(Vec<Target>, Machines), Failure> {
+    pub fn reach(&self, roots: &Roots) -> Result<(Vec<Target>, Machines), Failure> {
         let mut targets = targets(roots, &self.here)?;
         let Some(there) = &self.there else { return Ok((targets, Machines::default())) };
-        let machines = Machines::serving(there.watch(args, interrupt).into());
-        let server = (!machines.hosts().is_empty()).then_some(1);
-        targets.iter_mut().for_each(|target| target.server = server);
-        Ok((targets, machines))
+        targets.iter_mut().for_each(|target| target.server = Some(1));
+        Ok((targets, Machines::serving(there.watched())))
     }
 }
 

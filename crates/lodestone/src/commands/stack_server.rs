@@ -1,8 +1,10 @@
 //! Stacks whose storage is on another machine, which serves it to this one: what is asked of its agent, and what that does.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +19,7 @@ use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::fleet::address::{Connections, Machine, RemotePath};
 use crate::fleet::protocol::{self, MakeStacks, Reply, StackCommands};
 use crate::fleet::remote::{FOREIGN, Remote};
+use crate::fleet::server::Watched;
 
 /// How long a machine may take to remove what it has made, once it is told to stop.
 const REMOVING: Duration = Duration::from_secs(120);
@@ -27,7 +30,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 
 /// The machine that has the storage of stacks.
 pub(super) struct StackServer {
-    remote: Remote,
+    remote: Rc<RefCell<Remote>>,
     machine: Machine,
     made: StackCommands,
 }
@@ -74,6 +77,7 @@ impl StackServer {
         let not_reached =
             |why: String| Failure { code: stopped(interrupt).unwrap_or(USAGE), ..Failure::usage(why) };
         let remote = reached.map_err(not_reached)?;
+        let remote = Rc::new(RefCell::new(remote));
         let mut server = Self { remote, machine: place.machine.clone(), made: StackCommands::default() };
         let asked = protocol::Request::FindGround { on: place.path.clone(), stacks: stacks.to_owned() };
         match server.ask(&asked, interrupt)? {
@@ -110,7 +114,7 @@ impl StackServer {
             overwrite: self.overwritten(overwrite)?,
             machine: self.machine.prefix(),
         };
-        self.remote.serves(REMOVING);
+        self.remote.borrow_mut().serves(REMOVING);
         let asked = protocol::Request::MakeStacks(Box::new(asked));
         match self.ask(&asked, interrupt)? {
             Reply::StacksMade(made) => Ok(Self { made, ..self }),
@@ -119,10 +123,11 @@ impl StackServer {
     }
 
     fn ask(&mut self, asked: &protocol::Request, interrupt: &AtomicBool) -> Result<Reply, Failure> {
-        let reply = self.remote.ask(asked, &|| interrupt.load(Ordering::Relaxed));
+        let mut remote = self.remote.borrow_mut();
+        let reply = remote.ask(asked, &|| interrupt.load(Ordering::Relaxed));
         reply.map_err(|why| {
-            let code = stopped(interrupt).or(self.remote.refused()).unwrap_or(FAILED);
-            Failure { code, ..Failure::failed(format!("{}: {why}", self.remote.name)) }
+            let code = stopped(interrupt).or(remote.refused()).unwrap_or(FAILED);
+            Failure { code, ..Failure::failed(format!("{}: {why}", remote.name)) }
         })
     }
 
@@ -139,54 +144,35 @@ impl StackServer {
         named.iter().map(own).collect()
     }
 
-    /// A second connection to it, which watches it meanwhile.
-    ///
-    /// # Errors
-    /// What is wrong.
-    pub fn watch(&self, args: &ReachArgs, interrupt: &AtomicBool) -> Result<Remote, String> {
-        let roots = Roots::default();
-        let connection = Connections::new(&args.connect).to(&self.machine, None);
-        let is_stopped = || interrupt.load(Ordering::Relaxed);
-        let reach = Reach::new(&roots, args).map_err(|failure| failure.message)?;
-        let mut remote = reach.agent(&self.remote.name, &connection, None, &is_stopped)?;
-        let nothing = protocol::Request::Inspect {
-            targets: Vec::new(),
-            overwrite: Vec::new(),
-            machine: None,
-            allow_unsafe_directory: false,
-        };
-        remote.inspect(&nothing, 0, &is_stopped)?;
+    /// The same machine as one that is watched meanwhile.
+    pub fn watched(&self) -> Watched {
+        let mut remote = self.remote.borrow_mut();
         remote.measures(1, Vec::new(), false);
-        Ok(remote)
+        // What was made first may have taken hours.
+        remote.compare_clocks();
+        Watched::new(Rc::clone(&self.remote))
     }
 
-    /// What it has made, for the record: itself, then the commands of each stack, and what is worth knowing.
+    /// What it has made, for the record: where that is, then the commands of each stack, and what is worth knowing.
     pub fn made(&self) -> (String, &StackCommands) {
-        let machine = &self.remote.machine().machine;
-        let facts = [
-            machine.board.clone(),
-            Some(format!("{} × {}", machine.cpus, machine.cpu)),
-            machine.os.clone(),
-            Some(format!("kernel {}", machine.kernel)),
-        ];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
-        (format!("the storage is on {}: {}", self.remote.name, facts.join(", ")), &self.made)
+        (format!("the storage is on {}", self.remote.borrow().name), &self.made)
     }
 
     /// Removes what it has made, or leaves it as it stands.
     ///
     /// # Errors
     /// Something does not go, or nothing is heard from it any more.
-    pub fn end(mut self, is_left: bool) -> Result<(), Failure> {
+    pub fn end(self, is_left: bool) -> Result<(), Failure> {
         let asked = if is_left { protocol::Request::LeaveStacks } else { protocol::Request::End };
-        let name = self.remote.name.clone();
+        let mut remote = self.remote.borrow_mut();
+        let name = remote.name.clone();
         let wrong = |why: String| {
             Failure::failed(format!(
                 "{name}: {why}; what may be left there is shown by `lodestone stack list` there, and removed by \
                  `lodestone stack destroy --all`"
             ))
         };
-        match self.remote.ask(&asked, &|| false).map_err(wrong)? {
+        match remote.ask(&asked, &|| false).map_err(wrong)? {
             Reply::Over { .. } => Ok(()),
             _ => Err(wrong(FOREIGN.to_owned())),
         }
@@ -199,13 +185,11 @@ fn stopped(interrupt: &AtomicBool) -> Option<u8> {
 }
 
 /// The address that this machine has for another one. Nothing is sent.
-pub(super) fn own_address(of: Ipv4Addr) -> io::Result<Ipv4Addr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+pub(super) fn own_address(of: IpAddr) -> io::Result<IpAddr> {
+    let any: IpAddr = if of.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
     socket.connect((of, 9))?;
-    match socket.local_addr()?.ip() {
-        std::net::IpAddr::V4(own) => Ok(own),
-        std::net::IpAddr::V6(_) => Err(io::ErrorKind::AddrNotAvailable.into()),
-    }
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Finds the ground of stacks on this machine, for another one.

@@ -1,7 +1,7 @@
 //! What an agent is told and answers: lines of JSON. The events of a run are the lines of its log.
 
 use std::io::{self, BufRead, Read};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -16,7 +16,7 @@ use twox_hash::xxhash3_64;
 use crate::executor::OpenSize;
 
 /// Version of the protocol. Both sides are of the same version of Lodestone too, since plans and events change with it.
-pub(crate) const PROTOCOL: u32 = 6;
+pub(crate) const PROTOCOL: u32 = 7;
 /// The most bytes of one message.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 /// A side that has said nothing for this long is gone; both say something each second.
@@ -195,7 +195,7 @@ pub(crate) enum Reply {
     Logs { logs: Vec<StoredLog>, warnings: Vec<String>, is_last: bool },
     /// The ground that was found; the directory of stacks there, what its kernel calls this boot, and the address that it was
     /// reached at.
-    Ground { ground: Ground, directory: PathBuf, boot: String, address: Option<Ipv4Addr> },
+    Ground { ground: Ground, directory: PathBuf, boot: String, address: Option<IpAddr> },
     /// Stacks stand.
     StacksMade(StackCommands),
     /// A part of a log; nothing if the log is not there any more.

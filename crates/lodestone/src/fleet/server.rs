@@ -1,7 +1,7 @@
 //! The machine that serves the storage of a run: nothing is measured there, but it is watched.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use model::{RemoteHost, Severity};
 
@@ -9,94 +9,84 @@ use super::protocol::{Begin, Reply, Request};
 use super::remote::{FOREIGN, Remote};
 use crate::executor::Local;
 
-/// Topic of the notes about it.
-const UNWATCHED: &str = "server-not-watched";
-
-/// A machine that serves, if there is one that can be watched.
+/// A machine that serves, if there is one; whoever has made what it serves has the connection too.
 #[derive(Default)]
 pub(crate) struct Watched {
-    remote: Option<Remote>,
-    /// Why it is not watched from the start.
-    obstacle: Option<String>,
-}
-
-impl From<Result<Remote, String>> for Watched {
-    fn from(reached: Result<Remote, String>) -> Self {
-        match reached {
-            Ok(remote) => Self { remote: Some(remote), obstacle: None },
-            Err(why) => Self { remote: None, obstacle: Some(why) },
-        }
-    }
+    remote: Option<Rc<RefCell<Remote>>>,
 }
 
 impl Watched {
-    /// What it is, for the log.
-    pub fn machine(&self) -> Option<RemoteHost> {
-        self.remote.as_ref().map(Remote::machine)
+    /// The machine at the other end.
+    pub fn new(remote: Rc<RefCell<Remote>>) -> Self {
+        Self { remote: Some(remote) }
     }
 
-    /// Begins to watch it.
+    /// What it is, for the log.
+    pub fn machine(&self) -> Option<RemoteHost> {
+        self.remote.as_ref().map(|remote| remote.borrow().machine())
+    }
+
+    /// Begins to watch it, if the run has telemetry.
     pub fn begin(&mut self, local: &mut Local<'_>) {
-        if let Some(why) = self.obstacle.take() {
-            let message = format!("the machine that serves the storage is not watched: {why}");
-            local.note(Severity::Warning, UNWATCHED, None, message);
-        }
-        if let Some(remote) = &self.remote {
-            remote.send(&Request::Begin(Box::new(Begin {
-                run: local.recorder.run().started.id.clone(),
-                names: Vec::new(),
-                plan: local.plan.clone(),
-                seed: local.seed,
-                telemetry_ns: local.telemetry_period.map(|period| period.as_nanos() as u64),
-                settle_ns: 0,
-                is_together: false,
-            })));
-            self.hear(local);
-        }
+        let Some(period) = local.telemetry_period else {
+            self.remote = None;
+            return;
+        };
+        self.send(&Request::Begin(Box::new(Begin {
+            run: local.recorder.run().started.id.clone(),
+            names: Vec::new(),
+            plan: local.plan.clone(),
+            seed: local.seed,
+            telemetry_ns: Some(period.as_nanos() as u64),
+            settle_ns: 0,
+            is_together: false,
+        })));
+        self.hear(local);
     }
 
     /// Has it say what it has read so far.
     pub fn round_ended(&self) {
-        if let Some(remote) = &self.remote {
-            remote.send(&Request::RoundEnded);
-        }
+        self.send(&Request::RoundEnded);
     }
 
     /// Records what it has said meanwhile.
     pub fn drain(&mut self, local: &mut Local<'_>) {
-        if let Some(remote) = &mut self.remote {
-            remote.drain(local.recorder.origin(), &mut |event| local.emit(event));
-            if let Some(why) = remote.gone().map(str::to_owned) {
-                self.lose(&why, local);
-            }
+        let Some(remote) = self.remote.clone() else { return };
+        let mut remote = remote.borrow_mut();
+        remote.drain(local.recorder.origin(), &mut |event| local.emit(event));
+        if let Some(why) = remote.gone() {
+            self.lose(&remote, why, local);
         }
     }
 
-    /// Ends the watching.
+    /// Ends the watching, but not the connection.
     pub fn end(&mut self, local: &mut Local<'_>) {
-        if let Some(remote) = &self.remote {
-            remote.send(&Request::End);
-            self.hear(local);
-        }
+        self.send(&Request::End);
+        self.hear(local);
         self.remote = None;
     }
 
-    /// Awaits its reply; what it says before is recorded.
-    fn hear(&mut self, local: &mut Local<'_>) {
-        let Some(remote) = &mut self.remote else { return };
-        let (origin, interrupt) = (local.recorder.origin(), Arc::clone(&local.interrupt));
-        let is_stopped = || interrupt.load(Ordering::Relaxed);
-        match remote.reply(origin, &mut |event| local.emit(event), &is_stopped) {
-            Ok(Reply::Begun { .. } | Reply::Over { .. }) => {}
-            Ok(_) => self.lose(FOREIGN, local),
-            Err(why) => self.lose(&why, local),
+    fn send(&self, request: &Request) {
+        if let Some(remote) = &self.remote {
+            remote.borrow().send(request);
         }
     }
 
-    fn lose(&mut self, why: &str, local: &mut Local<'_>) {
-        if let Some(remote) = self.remote.take() {
-            let message = format!("{}, which serves the storage, is watched no more: {why}", remote.name);
-            local.note(Severity::Warning, UNWATCHED, None, message);
+    /// Awaits its reply; what it says before is recorded. An interruption is no reason to stop it: it has no load.
+    fn hear(&mut self, local: &mut Local<'_>) {
+        let Some(remote) = self.remote.clone() else { return };
+        let mut remote = remote.borrow_mut();
+        let origin = local.recorder.origin();
+        match remote.reply(origin, &mut |event| local.emit(event), &|| false) {
+            Ok(Reply::Begun { .. } | Reply::Over { .. }) => {}
+            Ok(_) => self.lose(&remote, FOREIGN, local),
+            Err(why) => self.lose(&remote, &why, local),
         }
+    }
+
+    fn lose(&mut self, remote: &Remote, why: &str, local: &mut Local<'_>) {
+        let message = format!("{}, which serves the storage, is no longer watched: {why}", remote.name);
+        local.note(Severity::Warning, "server-not-watched", None, message);
+        self.remote = None;
     }
 }

@@ -212,6 +212,19 @@ fn a_server_is_shown_beside_the_machine() {
     let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
     let shown = text(&run_document(&run, &analysis, &view()), TextStyle { width: 100, color: false });
     assert!(shown.contains("server nas"), "{shown}");
+    let telemetry = analyse::telemetry(&run);
+    let tables = markdown(&report::telemetry_document(&run, &telemetry, &host::probes::labels(), &view()));
+    let count = |words: &str| tables.matches(words).count();
+    assert_eq!(
+        (count(" · one · on nas · "), count(" · one · ")),
+        (run.started.plan.steps.len(), 2 * run.started.plan.steps.len())
+    );
+    let rows = report::telemetry_csv(&run, &telemetry);
+    assert!(rows.contains(",nas,one,"), "{rows}");
+    let facts = serde_json::to_value(report::telemetry_export(&run, &telemetry)).unwrap();
+    let hosts: std::collections::BTreeSet<_> =
+        facts["figures"].as_array().unwrap().iter().map(|f| f["host"].as_str().unwrap()).collect();
+    assert_eq!(hosts, [run.started.host.name.as_str(), "nas"].into());
     let page = report::run_page(&report::AnalysedRun::new(&run, &analysis, &view()));
     let rows = |title: &str| page.matches(title).count();
     // Drawn wide and narrow.

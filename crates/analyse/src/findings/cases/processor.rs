@@ -75,9 +75,7 @@ fn what_is_busy_on_a_server_is_told_with_its_name() {
     served(&mut run, "kernel_threads", "dm-crypt", 0.93);
     let found = found_in(&run).into_iter().find(|finding| finding.rule == "server-saturated").unwrap();
     assert!(
-        found
-            .message
-            .starts_with("kcryptd (dm-crypt) on nas, which serves this storage, used 0.93 of 2 cores: ")
+        found.message.starts_with("kcryptd (dm-crypt) on nas, which serves disk, used 0.93 of 2 cores: ")
     );
 }
 

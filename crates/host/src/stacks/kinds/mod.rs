@@ -8,7 +8,7 @@ mod lvm;
 mod md;
 mod network;
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -203,9 +203,9 @@ pub(crate) struct Shared {
     /// The directory, on the machine that shares it.
     pub path: PathBuf,
     /// The address of that machine.
-    pub server: Ipv4Addr,
+    pub server: IpAddr,
     /// The address of the only machine that may use it.
-    pub client: Ipv4Addr,
+    pub client: IpAddr,
 }
 
 /// A layer that makes a block device of others.
@@ -242,7 +242,7 @@ pub(crate) struct Layer {
     /// The port at which it is served, if it is.
     pub port: u16,
     /// The address of the machine that serves it, if it is.
-    pub server: Ipv4Addr,
+    pub server: IpAddr,
 }
 
 impl Layer {

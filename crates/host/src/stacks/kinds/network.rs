@@ -2,6 +2,7 @@
 //! Nobody but root can use what is served: iSCSI authenticates with a secret of this run, NVMe admits one connection, NFS takes
 //! privileged ports of one address only.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
@@ -89,10 +90,10 @@ pub(super) const KINDS: [Kind; 3] = [
         settings: &[ADDRESS],
         role: Role::Share(Share {
             mount_type: "nfs4",
-            options: &["vers=4.2", "proto=tcp"],
+            options: &["vers=4.2"],
             share: nfs,
             unshare: |shared| Words::of(&["exportfs", "-u", &export(shared)]),
-            source: |shared| format!("{}:{}", shared.server, shared.path.display()),
+            source: |shared| at(shared.server, shared),
         }),
         ..BLOCK
     },
@@ -109,9 +110,14 @@ fn iscsi_target(layer: &Layer) -> String {
     format!("{ISCSI}{}", layer.name)
 }
 
+/// Where it is served; an address of IPv6 in brackets.
+fn portal(layer: &Layer) -> SocketAddr {
+    SocketAddr::new(layer.server, layer.port)
+}
+
 /// A command about the record of the target in the database of open-iscsi.
 fn iscsiadm(layer: &Layer, words: &[&str]) -> Deed {
-    let portal = format!("{}:{},1", layer.server, layer.port);
+    let portal = format!("{},1", portal(layer));
     let node = ["iscsiadm", "--mode", "node", "--targetname", &iscsi_target(layer), "--portal", &portal];
     Words::of(&node).and_all(words).into()
 }
@@ -142,7 +148,7 @@ fn serve_iscsi(layer: &Layer) -> Vec<Deed> {
         set("attrib/demo_mode_write_protect", "0"),
         set("auth/userid", &layer.name),
         Deed::write(group.join("auth/password"), Words::new().and_secret()),
-        Deed::Directory(group.join(format!("np/{}:{}", layer.server, layer.port))),
+        Deed::Directory(group.join(format!("np/{}", portal(layer)))),
         Deed::Directory(unit.clone()),
         Deed::Link { at: unit.join("port"), to: store },
         Deed::SwitchOn(group.join("enable")),
@@ -205,7 +211,7 @@ fn serve_nvme(layer: &Layer) -> Vec<Deed> {
         Deed::SwitchOn(space.join("enable")),
         Deed::Directory(gate.clone()),
         set(gate.join("addr_trtype"), "tcp"),
-        set(gate.join("addr_adrfam"), "ipv4"),
+        set(gate.join("addr_adrfam"), if layer.server.is_ipv4() { "ipv4" } else { "ipv6" }),
         set(gate.join("addr_traddr"), &layer.server.to_string()),
         set(gate.join("addr_trsvcid"), &port),
         Deed::Link { at: gate.join("subsystems").join(&name), to: subsystem },
@@ -245,5 +251,13 @@ fn nfs(shared: &Shared) -> Words {
 
 /// What is shared, as `exportfs` has it.
 fn export(shared: &Shared) -> String {
-    format!("{}:{}", shared.client, shared.path.display())
+    at(shared.client, shared)
+}
+
+/// A shared directory and the address of a machine; one of IPv6 in brackets.
+fn at(machine: IpAddr, shared: &Shared) -> String {
+    match machine {
+        IpAddr::V4(machine) => format!("{machine}:{}", shared.path.display()),
+        IpAddr::V6(machine) => format!("[{machine}]:{}", shared.path.display()),
+    }
 }
