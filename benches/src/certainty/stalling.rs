@@ -154,7 +154,7 @@ pub fn stalling(pauses: [Pauses; 2], noise: Noise, spread: f64, seed: u64) -> Op
         r if r < 1.0 / (1.0 + AIMS.margin) => Verdict::Slower,
         _ => Verdict::Same,
     };
-    let loss = Loss::of(&series[1].values, &series[1].exposures);
+    let loss = Loss::of(&series[1].values, &series[1].exposures, series[1].makings);
     let comparison = ended.comparisons.pop()?;
     Some(Stalling { comparison, seconds: ended.seconds, averaged, loss })
 }

@@ -50,7 +50,7 @@ impl Series {
 
     /// Seconds of the longest stall.
     pub(crate) fn longest_stall(&self) -> f64 {
-        Loss::of(&self.values, &self.exposures).longest()
+        Loss::of(&self.values, &self.exposures, self.makings).longest()
     }
 
     /// The comparable series among a run's measurements.

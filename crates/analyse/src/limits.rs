@@ -1,6 +1,6 @@
 //! Tests of a figure against a limit.
 
-use model::{Estimate, Exposure, PortableMath};
+use model::{Estimate, PortableMath};
 
 use crate::percentile::freedom;
 use crate::ratio::{MOST_DEVIATIONS, Pairing, RatioTest, Side, combined};
@@ -62,17 +62,11 @@ pub(crate) struct LostTest {
 }
 
 impl LostTest {
-    /// Of the rate of each round and what its repeat was exposed to; `None` without either.
-    pub fn new(
-        rates: &[(u32, f64)],
-        exposures: &[Exposure],
-        limit: f64,
-        pairing: Pairing,
-        meanwhile: bool,
-    ) -> Option<Self> {
-        let loss = Loss::of(rates, exposures);
-        let interim = pairing == Pairing::ByRoundInterim;
-        let rounds = rates.len() as f64;
+    /// Of the rate of each round and what its repeat was exposed to; `None` without either. Several makings are judged at the end only.
+    pub fn new(side: Side<'_>, limit: f64, pairing: Pairing, meanwhile: bool) -> Option<Self> {
+        let loss = Loss::of(side.values, side.exposures, side.makings);
+        let interim = pairing == Pairing::ByRoundInterim && side.makings <= 1;
+        let rounds = side.values.len() as f64;
         (loss.seconds > 0.0).then_some(Self { loss, rounds, limit, interim, has_ended: !meanwhile })
     }
 
@@ -106,6 +100,9 @@ impl LostTest {
         let times = if self.loss.stalls.is_empty() {
             let seconds = needed_seconds(0.0, self.limit / (1.0 - self.limit), alpha / 2.0);
             seconds / self.loss.seconds
+        } else if !self.loss.by_making.is_empty() {
+            // More makings would.
+            return None;
         } else {
             // The deviations grow as the square root of the time.
             let needed = normal_quantile(1.0 - alpha / 2.0) + normal_quantile(0.9);
@@ -143,13 +140,13 @@ pub(crate) fn spread_logs(rates: &[(u32, f64)]) -> Option<(Vec<(u32, f64)>, f64)
 }
 
 /// Test of the spread of rates against a limit.
-pub(crate) fn spread_test(rates: &[(u32, f64)], limit: f64, pairing: Pairing) -> Option<RatioTest> {
+pub(crate) fn spread_test(rates: Side<'_>, limit: f64, pairing: Pairing) -> Option<RatioTest> {
     const MOST: f64 = 300.0;
-    let (logs, alike) = spread_logs(rates)?;
+    let (logs, alike) = spread_logs(rates.values)?;
     let values: Vec<(u32, f64)> =
         logs.iter().map(|(round, log)| (*round, log.clamp(-MOST, MOST).portable_exp())).collect();
     let limits: Vec<(u32, f64)> = values.iter().map(|(round, _)| (*round, limit)).collect();
-    let side = |values| Side { values, exposures: &[], makings: 1 };
+    let side = |values| Side { values, exposures: &[], makings: rates.makings };
     let mean = logs.iter().map(|(_, log)| log).sum::<f64>() / logs.len() as f64;
     let free = freedom(&logs.iter().map(|(_, log)| log - mean).collect::<Vec<_>>());
     let test = RatioTest::new(side(&values), side(&limits), pairing, 0.0, RobustMean::plain)?;
@@ -159,6 +156,7 @@ pub(crate) fn spread_test(rates: &[(u32, f64)], limit: f64, pairing: Pairing) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Exposure;
     use rand_distr::{Distribution, StandardNormal};
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -177,7 +175,10 @@ mod tests {
     #[test]
     fn the_spread_is_that_of_the_rates_and_its_verdicts_keep_their_error_rate() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-        let test = |rates: &[(u32, f64)], limit| spread_test(rates, limit, Pairing::ByRoundInterim);
+        let test = |values: &[(u32, f64)], limit| {
+            let side = Side { values, exposures: &[], makings: 1 };
+            spread_test(side, limit, Pairing::ByRoundInterim)
+        };
         for rho in [0.0, 0.5] {
             let [mut wrong, mut right] = [0; 2];
             for _ in 0..400 {
@@ -197,7 +198,7 @@ mod tests {
         }
         let same: Vec<(u32, f64)> = (0..10).map(|round| (round, 100.0)).collect();
         assert!(test(&same, 0.01).unwrap().ratio().value < 1e-3);
-        assert!(spread_test(&same[..4], 0.01, Pairing::ByRound).is_none());
+        assert!(test(&same[..4], 0.01).is_none());
     }
 
     /// Rounds of 0.5 s, of which each has a stall of 0.6 s with this chance.
@@ -215,7 +216,8 @@ mod tests {
     #[test]
     fn time_lost_in_stalls_is_judged_also_where_none_was_seen() {
         let test = |(rates, exposures): &(Vec<(u32, f64)>, Vec<Exposure>), limit, meanwhile| {
-            LostTest::new(rates, exposures, limit, Pairing::ByRoundInterim, meanwhile).unwrap()
+            let side = Side { values: rates, exposures, makings: 1 };
+            LostTest::new(side, limit, Pairing::ByRoundInterim, meanwhile).unwrap()
         };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
         let none = stalling(&mut rng, 60, 0.0);
@@ -241,5 +243,68 @@ mod tests {
         }
         assert!(wrong <= 40, "{wrong} of 800 wrong");
         assert!(right >= 700, "{right} of 800 right");
+    }
+
+    /// Four makings, of which each has its own chance of stalls and its own spread: the verdicts allow for that luck, and those that count
+    /// rounds do not.
+    #[test]
+    fn of_several_makings_the_time_lost_and_the_spread_allow_for_their_luck() {
+        const MAKINGS: u32 = 4;
+        /// On average: 0.6 s in each tenth round.
+        const CHANCE: f64 = 0.1;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+        let luck = |rng: &mut Xoshiro256PlusPlus| -> f64 {
+            let normal: f64 = StandardNormal.sample(rng);
+            (0.5 * normal - 0.125).portable_exp()
+        };
+        let share = CHANCE * 0.6 / (0.5 + CHANCE * 0.6);
+        let [mut wrong, mut right] = [[0; 2]; 2];
+        for _ in 0..400 {
+            let lucks: Vec<f64> = (0..MAKINGS).map(|_| luck(&mut rng)).collect();
+            let of = |rng: &mut Xoshiro256PlusPlus, making: u32| {
+                stalling(rng, 60, CHANCE * lucks[making as usize])
+            };
+            let each: Vec<_> = (0..MAKINGS).map(|making| of(&mut rng, making)).collect();
+            let all = (0..60 * MAKINGS).map(|round| {
+                let (rates, exposures) = &each[(round % MAKINGS) as usize];
+                let place = (round / MAKINGS) as usize;
+                ((round, rates[place].1), Exposure { round, ..exposures[place] })
+            });
+            let (rates, exposures): (Vec<_>, Vec<_>) = all.unzip();
+            for (i, makings) in [1, MAKINGS].into_iter().enumerate() {
+                let is_told = |limit, is_above: bool, meanwhile| {
+                    let side = Side { values: &rates, exposures: &exposures, makings };
+                    let test = LostTest::new(side, limit, Pairing::ByRoundInterim, meanwhile).unwrap();
+                    (test.share().value > limit) == is_above && test.p_different() <= 0.05
+                };
+                wrong[i] += u32::from(is_told(share, true, false) || is_told(share, false, false));
+                right[i] += u32::from(is_told(4.0 * share, false, false));
+                assert!(makings == 1 || !is_told(4.0 * share, false, true), "makings are judged at the end");
+            }
+        }
+        assert!(wrong[1] <= 32 && wrong[0] > 2 * wrong[1], "{wrong:?} of 400 wrong");
+        assert!(right[1] >= 300, "{right:?} of 400 right");
+
+        let [mut wrong, mut right] = [[0; 2]; 2];
+        for _ in 0..400 {
+            let spreads: Vec<f64> = (0..MAKINGS).map(|_| 0.05 * luck(&mut rng)).collect();
+            let rate = |round: u32| {
+                let normal: f64 = StandardNormal.sample(&mut rng);
+                (round, 100.0 * (1.0 + spreads[(round % MAKINGS) as usize] * normal))
+            };
+            let rates: Vec<(u32, f64)> = (0..60 * MAKINGS).map(rate).collect();
+            // The mean of the squares of all makings: exp(0.5²) of the square of their mean.
+            let truth = 0.05 * 0.125f64.portable_exp();
+            for (i, makings) in [1, MAKINGS].into_iter().enumerate() {
+                let side = Side { values: &rates, exposures: &[], makings };
+                let is_told =
+                    |limit| spread_test(side, limit, Pairing::ByRound).unwrap().p_different() <= 0.05;
+                wrong[i] += u32::from(is_told(truth));
+                right[i] += u32::from(is_told(4.0 * truth));
+            }
+        }
+        // Four values of such a skew are few for an interval: more than one in twenty, but not two in three.
+        assert!(wrong[1] <= 60 && wrong[0] > 2 * wrong[1], "{wrong:?} of 400 wrong");
+        assert!(right[1] >= 300, "{right:?} of 400 right");
     }
 }

@@ -256,7 +256,7 @@ pub(crate) fn measurements_of(run: &Run, rule: Estimator, counts: &Counts) -> Ve
             let mut long_runs: BTreeMap<(Operation, Metric), LongRun> = BTreeMap::new();
             for (key, exposures) in &exposures {
                 let Some(rates) = values.get(key) else { continue };
-                let long_run = LongRun::of(rates, exposures);
+                let long_run = LongRun::of(rates, exposures, makings);
                 if headline(step, key.0) == Some(key.1) && exposures.len() >= FEWEST_FOR_STALLS {
                     values.insert((key.0, Metric::StalledShare), lost_shares(&long_run, exposures));
                     long_runs.insert((key.0, Metric::StalledShare), long_run.clone());

@@ -9,7 +9,7 @@
 
 use model::{Estimate, Histogram, Metric, PortableMath};
 
-use crate::stats::{t_quantile, values_by_making, without_rounds};
+use crate::stats::{sums_by_making, t_quantile};
 
 /// The method of a percentile.
 pub(crate) const METHOD_PERCENTILE: &str =
@@ -48,14 +48,6 @@ pub fn percentile_by_round(metric: Metric, rounds: &[(u32, Histogram)]) -> Optio
         rounds.iter().map(|(round, histogram)| (*round, histogram)).collect();
     let by_round = merged_percentile(&borrowed, metric.percent()?, 1)?.by_round;
     (!by_round.is_empty()).then_some(by_round)
-}
-
-/// What is summed over the rounds of each making; the values of all rounds if a target was made once.
-fn sums_by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
-    if makings <= 1 {
-        return without_rounds(values);
-    }
-    values_by_making(values, makings).into_values().map(|values| values.iter().sum()).collect()
 }
 
 /// The percentile `percent`, above 0 and below 100, of the operations of all rounds, of a target that was made so often. `None`

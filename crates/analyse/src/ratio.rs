@@ -192,8 +192,8 @@ impl RatioTest {
 
     fn of_rates(own: Side<'_>, base: Side<'_>, pairing: Pairing) -> Option<Self> {
         let (makings, of_base) = (own.makings, base.makings);
-        let own = LongRun::of(own.values, own.exposures);
-        let base = LongRun::of(base.values, base.exposures);
+        let own = LongRun::of(own.values, own.exposures, makings);
+        let base = LongRun::of(base.values, base.exposures, of_base);
         let (body, freedom, meanwhile) = match pairing {
             Pairing::None => {
                 let of = |body: &[Undisturbed], makings: u32| {

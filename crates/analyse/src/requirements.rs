@@ -138,15 +138,16 @@ pub fn is_required(plan: &Plan, step: &str, operation: Operation, metric: Metric
 impl Sample {
     /// The test of a figure that has a limit of its own.
     fn test(&self, requirement: &Requirement, pairing: Pairing, meanwhile: bool) -> Option<LimitTest> {
-        let Series { values, exposures, .. } = &self.series;
         let limit = requirement.limit;
         let ended = |test: RatioTest| LimitTest::Ratio(if meanwhile { test.meanwhile() } else { test });
         match requirement.metric {
-            Metric::Mismatches => Some(LimitTest::Count(values.iter().map(|(_, count)| count).sum())),
-            Metric::StalledShare => {
-                LostTest::new(values, exposures, limit, pairing, meanwhile).map(LimitTest::Lost)
+            Metric::Mismatches => {
+                Some(LimitTest::Count(self.series.values.iter().map(|(_, count)| count).sum()))
             }
-            Metric::Spread => spread_test(values, limit, pairing).map(ended),
+            Metric::StalledShare => {
+                LostTest::new(self.series.side(), limit, pairing, meanwhile).map(LimitTest::Lost)
+            }
+            Metric::Spread => spread_test(self.series.side(), limit, pairing).map(ended),
             _ => self.ratio_test(limit, pairing).map(ended),
         }
     }

@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 
 use model::{Estimate, Exposure, Histogram, Metric, Operation, OperationStats, PortableMath, Repeat, Step};
 
-use crate::stats::{RobustMean, by_making, median, normal_quantile, t_quantile};
+use crate::stats::{
+    RobustMean, by_making, mean_and_deviation, median, normal_quantile, sums_by_making, t_at, t_quantile,
+};
 
 /// The method of a long-run rate.
 pub(crate) const METHOD_LONG_RUN: &str = "all work ÷ all time over repeats, stalls included, 95 % interval";
@@ -117,12 +119,15 @@ pub struct Loss {
     pub seconds: f64,
     /// Those of each round that had any.
     pub stalls: Vec<Stalls>,
+    /// Of a target that was made several times the seconds that they took in each making.
+    pub by_making: Vec<f64>,
 }
 
 impl Loss {
-    /// From the rate of each round and what its repeat was exposed to, both in the order of the rounds.
-    pub fn of(rates: &[(u32, f64)], exposures: &[Exposure]) -> Self {
-        LongRun::of(rates, exposures).loss
+    /// From the rate of each round and what its repeat was exposed to, both in the order of the rounds, of a target that was
+    /// made so often.
+    pub fn of(rates: &[(u32, f64)], exposures: &[Exposure], makings: u32) -> Self {
+        LongRun::of(rates, exposures, makings).loss
     }
 
     /// The share of the time that was lost, 0 to 1.
@@ -143,16 +148,27 @@ impl Loss {
 
     /// The limits of the share at `z` standard normal deviations, if no stall is longer than `longest` seconds. What is
     /// limited is the time lost for each second of work, because storage that stalls does not begin another stall: the longer
-    /// it is up, the more stalls.
+    /// it is up, the more stalls. Of several makings the share varies at least as much as they differ in it.
     pub(crate) fn limits(&self, z: f64, longest: f64) -> (f64, f64) {
         let lost = self.share() * self.seconds;
         let worked = (self.seconds - lost).max(f64::MIN_POSITIVE);
         let squares = self.stalls.iter().map(|s| (s.lost / worked).powi(2) / f64::from(s.count)).sum::<f64>();
         let (sum, heaviest) = (lost / worked, longest.max(self.longest()) / worked);
-        let low = gamma_quantile(sum, squares, -z).min(sum);
-        let high = gamma_quantile(sum + heaviest, squares + heaviest * heaviest, z).max(sum);
         let share = |lost: f64| (lost / (1.0 + lost)).min(1.0 - f64::EPSILON);
-        (share(low), share(high))
+        let limits = |squares: f64, z: f64| {
+            let low = gamma_quantile(sum, squares, -z).min(sum);
+            let high = gamma_quantile(sum + heaviest, squares + heaviest * heaviest, z).max(sum);
+            (share(low), share(high))
+        };
+        let of_stalls = limits(squares, z);
+        match mean_and_deviation(&self.by_making) {
+            Some((_, deviation)) if deviation > 0.0 => {
+                let makings = self.by_making.len() as f64;
+                let of_makings = limits(makings * (deviation / worked).powi(2), t_at(z, makings - 1.0));
+                (of_stalls.0.min(of_makings.0), of_stalls.1.max(of_makings.1))
+            }
+            _ => of_stalls,
+        }
     }
 
     /// The share with its 95 % interval. Without a stall there is no interval: its upper end depends on what one would be.
@@ -203,9 +219,10 @@ pub(crate) struct LongRun {
 }
 
 impl LongRun {
-    /// From the rate of each round and what its repeat was exposed to, both in the order of the rounds; rounds that lack
-    /// either are left out. In a round with a stall the rate between stalls is that of the rest of its time, ramp included.
-    pub fn of(values: &[(u32, f64)], exposures: &[Exposure]) -> Self {
+    /// From the rate of each round and what its repeat was exposed to, both in the order of the rounds, of a target that was
+    /// made so often; rounds that lack either are left out. In a round with a stall the rate between stalls is that of the rest
+    /// of its time, ramp included.
+    pub fn of(values: &[(u32, f64)], exposures: &[Exposure], makings: u32) -> Self {
         let undisturbed = exposures.iter().filter(|e| e.lost <= 0.0).map(|e| e.work / e.seconds);
         let fastest = MOST_TIMES_USUAL * median(&undisturbed.collect::<Vec<_>>()).unwrap_or(f64::INFINITY);
         let of = |(round, rate): &(u32, f64)| {
@@ -222,7 +239,7 @@ impl LongRun {
         }
         let usual = work / time;
         let typical = median(&rounds.iter().map(|(.., seconds)| *seconds).collect::<Vec<_>>()).unwrap_or(1.0);
-        let (mut body, mut stalls) = (Vec::new(), Vec::new());
+        let (mut body, mut stalls, mut of_each) = (Vec::new(), Vec::new(), Vec::new());
         for (e, rate, seconds) in &rounds {
             let mut lost = e.lost;
             if *rate < limit {
@@ -231,12 +248,14 @@ impl LongRun {
                 let (at, end, weight) = (e.at, e.at + e.seconds, seconds / typical);
                 body.push(Undisturbed { round: e.round, at, end, rate: *rate, weight });
             }
+            of_each.push((e.round, lost.max(0.0)));
             if lost > 0.0 {
                 stalls.push(Stalls { round: e.round, lost, count: e.stalls.max(1) });
             }
         }
         let seconds = rounds.iter().map(|(e, ..)| e.seconds).sum();
-        Self { body, loss: Loss { seconds, stalls } }
+        let by_making = if makings > 1 { sums_by_making(&of_each, makings) } else { Vec::new() };
+        Self { body, loss: Loss { seconds, stalls, by_making } }
     }
 
     /// The long-run rate with its 95 % interval: the distances of the rate between stalls and of the time that they leave
@@ -307,7 +326,7 @@ mod tests {
         exposures[9] = exposure(9, 0.1, 20.0, 0.0, 0);
         values[4].1 = 50.0 / 0.55;
         values[9].1 = 20.0 / 0.1;
-        let run = LongRun::of(&values, &exposures);
+        let run = LongRun::of(&values, &exposures, 1);
         let seconds: f64 = exposures.iter().map(|e| e.seconds).sum();
         let work: f64 = exposures.iter().map(|e| e.work).sum();
         let estimate = run.estimate(1).unwrap();
@@ -328,7 +347,7 @@ mod tests {
         // One of two operations in flight took the whole round, and the other did as much as both.
         exposures[4] = exposure(4, 0.1, 100.0, 0.0999, 1);
         values[4].1 = 1000.0;
-        let run = LongRun::of(&values, &exposures);
+        let run = LongRun::of(&values, &exposures, 1);
         assert_eq!(run.loss.count(), 1);
         assert!((run.loss.stalls[0].lost - 0.05).abs() < 0.001, "{:?}", run.loss);
         let (work, seconds) = exposures.iter().fold((0.0, 0.0), |(w, s), e| (w + e.work, s + e.seconds));
@@ -342,7 +361,7 @@ mod tests {
             exposures[round].work = 20.0;
             values[round].1 = 200.0;
         }
-        let run = LongRun::of(&values, &exposures);
+        let run = LongRun::of(&values, &exposures, 1);
         assert_eq!((run.body.len(), run.loss.count()), (20, 0));
         assert_eq!(run.loss.estimate(), Estimate { value: 0.0, interval: None });
     }
@@ -352,11 +371,11 @@ mod tests {
         // Five equal stalls: the exact limits of a Poisson count of 5 are 1.62 and 11.67 (Garwood 1936).
         let stalls = (0..5).map(|round| Stalls { round, lost: 1.0, count: 1 }).collect();
         let per_second = |(low, high): (f64, f64)| [low, high].map(|share| share / (1.0 - share));
-        let loss = Loss { seconds: 105.0, stalls };
+        let loss = Loss { seconds: 105.0, stalls, by_making: Vec::new() };
         let [low, high] = per_second(loss.limits(normal_quantile(0.975), 0.0)).map(|lost| lost * 100.0);
         assert!((low - 1.62).abs() < 0.1 && (high - 11.67).abs() < 0.1, "{low} {high}");
         // None in 100 s: 3.69 by the longest that is known from elsewhere.
-        let none = Loss { seconds: 100.0, stalls: Vec::new() };
+        let none = Loss { seconds: 100.0, ..Loss::default() };
         let [low, high] = per_second(none.limits(normal_quantile(0.975), 2.0)).map(|lost| lost * 100.0);
         assert!(low == 0.0 && (high - 2.0 * 3.69).abs() < 0.1, "{low} {high}");
         assert_eq!(none.limits(1.96, 0.0), (0.0, 0.0));

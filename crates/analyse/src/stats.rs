@@ -159,8 +159,16 @@ pub fn means_of_makings(values: &[(u32, f64)], makings: u32) -> BTreeMap<u32, f6
     values_by_making(values, makings).into_iter().map(|(making, values)| (making, mean(values))).collect()
 }
 
+/// What is summed over the rounds of each making; the values of all rounds if a target was made once.
+pub(crate) fn sums_by_making(values: &[(u32, f64)], makings: u32) -> Vec<f64> {
+    if makings <= 1 {
+        return without_rounds(values);
+    }
+    values_by_making(values, makings).into_values().map(|values| values.iter().sum()).collect()
+}
+
 /// The rounds' values of each making of a target, by its number from 0.
-pub(crate) fn values_by_making(values: &[(u32, f64)], makings: u32) -> BTreeMap<u32, Vec<f64>> {
+fn values_by_making(values: &[(u32, f64)], makings: u32) -> BTreeMap<u32, Vec<f64>> {
     let mut all: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     // A log can say any number.
     values.iter().for_each(|(round, value)| all.entry(round % makings.max(1)).or_default().push(*value));

@@ -71,14 +71,15 @@ impl Lost<'_> {
     }
 }
 
-fn lost<'a>(pair: &Pair<'_>, m: &'a Measurement) -> Option<Lost<'a>> {
+fn lost<'a>(makings: u32, pair: &Pair<'_>, m: &'a Measurement) -> Option<Lost<'a>> {
     let operations = total(pair.repeats.iter().filter_map(|r| Some(r.measured(m.operation)?.count)));
-    let loss = LongRun::of(&m.values, &m.exposures).loss;
+    let loss = LongRun::of(&m.values, &m.exposures, makings).loss;
     (m.exposures.len() >= FEWEST_FOR_STALLS).then_some(Lost { m, loss, operations: operations as f64 })
 }
 
 pub(super) fn stalled_repeats(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
-    let all: Vec<Lost<'_>> = context.headlines().filter_map(|(pair, m, _)| lost(pair, m)).collect();
+    let makings = context.run.started.plan.makings;
+    let all: Vec<Lost<'_>> = context.headlines().filter_map(|(pair, m, _)| lost(makings, pair, m)).collect();
     let told: Vec<&Lost<'_>> = all.iter().filter(|lost| lost.loss.share() >= LOST).collect();
     let rounds = together(&all);
     let (shared, own): (Vec<&Lost<'_>>, Vec<&Lost<'_>>) =

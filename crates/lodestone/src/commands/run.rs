@@ -47,7 +47,8 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
     let interrupt = watch()?;
     let reach = &args.machines.reach;
-    let (request, server) = super::stack::request(on, stacks, args.making, reach, &interrupt)?;
+    let (request, server) =
+        super::stack::request(on, stacks, args.making, given_rounds(args), reach, &interrupt)?;
     if args.dry_run {
         output::print(super::stack::script(&request))?;
         return measured_on(&request, cli, args);
@@ -63,6 +64,12 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
             Err(failure)
         }
     }
+}
+
+/// The number of rounds, if the user gives one.
+fn given_rounds(args: &RunArgs) -> Option<u32> {
+    let (_, text) = args.run_options.0.iter().find(|(option, _)| option.flag == "rounds")?;
+    text.parse().ok().filter(|rounds| *rounds > 0)
 }
 
 fn watch() -> Result<Arc<AtomicBool>, Failure> {

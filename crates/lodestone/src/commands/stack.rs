@@ -29,7 +29,7 @@ use crate::output;
 pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
     match what {
         StackCommand::Plan { on, stack, making, reach } => {
-            let (request, _) = request(on, stack, *making, reach, &AtomicBool::new(false))?;
+            let (request, _) = request(on, stack, *making, None, reach, &AtomicBool::new(false))?;
             output::print(script(&request))?;
         }
         StackCommand::List => output::print(listed())?,
@@ -42,7 +42,7 @@ pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
 /// How many regions of a disk are measured if the user does not say.
 const REGIONS: u32 = 8;
 
-/// What the user asks for, and the machine that has the storage if it is another one.
+/// What the user asks for, measured in so many rounds if their number is given, and the machine that has the storage if it is another one.
 ///
 /// # Errors
 /// It is not understood, or there is no such machine, directory or device.
@@ -50,6 +50,7 @@ pub(super) fn request(
     on: &str,
     stacks: &str,
     making: Making,
+    rounds: Option<u32>,
     reach: &ReachArgs,
     interrupt: &AtomicBool,
 ) -> Result<(Request, Option<StackServer>), Failure> {
@@ -87,9 +88,27 @@ pub(super) fn request(
         return Err(Failure::usage(why));
     }
     let fitting = if making.by_region { REGIONS } else { request.fitting_makings() };
-    request.makings = making.makings.unwrap_or(fitting);
+    request.makings = measured_makings(making, making.makings.unwrap_or(fitting), rounds)?;
     request.is_large_enough().map_err(Failure::usage)?;
     Ok((request, server))
+}
+
+/// How often each stack is made, if each of its makings has a round of its own.
+///
+/// # Errors
+/// The user wants more of them than rounds.
+fn measured_makings(making: Making, makings: u32, rounds: Option<u32>) -> Result<u32, Failure> {
+    let Some(rounds) = rounds.filter(|rounds| *rounds < makings) else { return Ok(makings) };
+    let way_out = format!("give --rounds {makings} or more, or --makings {rounds}");
+    match making {
+        Making { makings: Some(_), .. } => Err(Failure::usage(format!(
+            "--makings {makings}: a round measures one of them, and these are {rounds}: {way_out}"
+        ))),
+        Making { by_region: true, .. } => Err(Failure::usage(format!(
+            "--by-region: a round measures one of the {makings} regions, and these are {rounds}: {way_out}"
+        ))),
+        _ => Ok(rounds),
+    }
 }
 
 /// A failure to make or remove stacks, with what to do about what is left.

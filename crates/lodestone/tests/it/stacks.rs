@@ -217,6 +217,9 @@ fn what_cannot_be_made_is_refused_before_anything_is() {
     let discard = making("image:1G", "ext4", &["--precondition", "discard"]);
     let refused = stderr(&command(&bench, &discard).output().unwrap());
     assert!(refused.contains("give an image's blocks back"), "{refused}");
+    let often = making("image:1G", "ext4", &["--makings", "4", "--rounds", "2"]);
+    let refused = stderr(&command(&bench, &often).output().unwrap());
+    assert!(refused.contains("give --rounds 4 or more, or --makings 2"), "{refused}");
     let both = ["run", ".", "--on", "image:1G", "--stack", "ext4"];
     assert_eq!(command(&bench, &both).output().unwrap().status.code(), Some(2));
     assert_eq!(left(&bench), [""; 0]);
