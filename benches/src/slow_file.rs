@@ -44,6 +44,8 @@ pub enum Delay {
     Stall(Duration, Duration, Duration),
     /// As long as the disk below takes, and longer by this share.
     Disk(f64),
+    /// As long as the disk below takes, but at most so many a second.
+    Capped(f64),
 }
 
 /// The server's state.
@@ -53,6 +55,8 @@ struct State {
     reads: u64,
     /// Time of the first read.
     began: Option<Instant>,
+    /// Before this moment the next read of one that is capped does not end.
+    next: Option<Instant>,
     stalled: bool,
     /// When each read arrived.
     arrivals: Vec<Instant>,
@@ -65,7 +69,16 @@ impl State {
     fn new(delay: Delay) -> Self {
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { delay, reads: 0, began: None, stalled: false, arrivals: Vec::new(), took_ns: Vec::new(), rng }
+        Self {
+            delay,
+            reads: 0,
+            began: None,
+            next: None,
+            stalled: false,
+            arrivals: Vec::new(),
+            took_ns: Vec::new(),
+            rng,
+        }
     }
 
     fn next(&mut self) -> Duration {
@@ -82,7 +95,7 @@ impl State {
                 stall
             }
             Delay::Stall(base, ..) => base,
-            Delay::Disk(_) => Duration::ZERO,
+            Delay::Disk(_) | Delay::Capped(_) => Duration::ZERO,
         }
     }
 }
@@ -155,8 +168,15 @@ impl Filesystem for Server {
             if disk.read_exact_at(data, offset).is_err() {
                 return reply.error(Errno::EIO);
             }
-            if let Delay::Disk(more) = state.delay {
-                delay = began.elapsed().mul_f64(1.0 + more);
+            let took = began.elapsed();
+            match state.delay {
+                Delay::Disk(more) => delay = took.mul_f64(1.0 + more),
+                Delay::Capped(rate) => {
+                    let end = state.next.map_or(began + took, |next| next.max(began + took));
+                    delay = end.duration_since(began);
+                    state.next = Some(end + Duration::from_secs_f64(1.0 / rate));
+                }
+                _ => {}
             }
         }
         std::thread::sleep(delay.saturating_sub(WAKING));

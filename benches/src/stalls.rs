@@ -95,11 +95,12 @@ fn one(args: &StallsArgs, delays: [Delay; 2]) -> io::Result<String> {
         file.begin(delay)?;
     }
     let budget = ["--budget", args.budget.as_str()];
-    compared(&args.setting.programs.lodestone(), &files, &budget).map(|found| verdict(&found))
+    let run = measured(&args.setting.programs.lodestone(), &files, &budget)?;
+    comparison(&run, "bandwidth").map(verdict)
 }
 
-/// The comparison of the rates of two files by a run of random reads of 4 KiB with these further arguments.
-pub(crate) fn compared(lodestone: &str, files: &[SlowFile; 2], more: &[&str]) -> io::Result<Value> {
+/// A run of random reads of 4 KiB of two files with these further arguments.
+pub(crate) fn measured(lodestone: &str, files: &[SlowFile; 2], more: &[&str]) -> io::Result<Value> {
     let output = Command::new(lodestone)
         .arg("run")
         .args([&files[0].file, &files[1].file])
@@ -111,10 +112,14 @@ pub(crate) fn compared(lodestone: &str, files: &[SlowFile; 2], more: &[&str]) ->
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
-    let run: Value = serde_json::from_slice(&output.stdout)?;
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Its comparison of a figure.
+pub(crate) fn comparison<'a>(run: &'a Value, metric: &str) -> io::Result<&'a Value> {
     let mut all = run["comparisons"].as_array().into_iter().flatten();
-    let found = all.find(|c| c["metric"] == "bandwidth").cloned();
-    found.ok_or_else(|| io::Error::other("the run has no comparison of bandwidths"))
+    let found = all.find(|comparison| comparison["metric"] == metric);
+    found.ok_or_else(|| io::Error::other(format!("the run has no comparison of {metric}")))
 }
 
 /// Its verdict, of which "the same so far" is one.
