@@ -242,7 +242,7 @@ pub struct RunArgs {
     pub dry_run: bool,
 
     /// Write only the result, as JSON, to standard output
-    #[arg(long)]
+    #[arg(long, conflicts_with = "dry_run")]
     pub json: bool,
 
     /// Show the tables of every step, the circumstances and all findings, not only the answer

@@ -1,5 +1,6 @@
 //! `watch` in the foreground, or by timers of systemd: `watch install`, `list` and `remove`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ fn install(cli: &Cli, args: &InstallArgs) -> Result<ExitCode, Failure> {
              mode 0600",
         ));
     }
-    watch::check(cli, &args.watched, &words)?;
+    let phase = watch::check(cli, &args.watched, &words)?;
     let program = std::env::current_exe().map_err(|error| {
         Failure::failed(format!("cannot find the program itself: {error}")).because(&error)
     })?;
@@ -61,8 +62,10 @@ fn install(cli: &Cli, args: &InstallArgs) -> Result<ExitCode, Failure> {
         Failure::failed(format!("cannot find the current directory: {error}")).because(&error)
     })?;
     let Some(systemctl) = systemctl() else {
-        output::print(format!("{}\n", cron_line(&args.watched, &program, &here, &words)))?;
-        output::say("there is no systemd here; this is a line for crontab -e");
+        for when in cron_times(&args.watched)? {
+            output::print(format!("{when}  {}\n", cron_command(phase, &program, &here, &words)))?;
+        }
+        output::say("there is no systemd here; this is for crontab -e");
         return Ok(ExitCode::SUCCESS);
     };
     let directory = units()?;
@@ -253,30 +256,45 @@ fn timer_unit(name: &str, watched: &WatchedArgs) -> String {
     )
 }
 
-fn cron_line(watched: &WatchedArgs, program: &Path, here: &Path, words: &[OsString]) -> String {
-    let when = match &watched.every {
-        Some(every) => {
-            let minutes = (parse_duration_ns(every).unwrap_or(0) / 60_000_000_000).max(1);
-            match minutes {
-                1..60 => format!("*/{minutes} * * * *"),
-                60..1440 => format!("0 */{} * * *", minutes / 60),
-                _ => "0 3 * * *".to_owned(),
-            }
+/// When cron is to begin: the five fields of a line for each minute of the hour.
+fn cron_times(watched: &WatchedArgs) -> Result<Vec<String>, Failure> {
+    let Some(every) = &watched.every else {
+        let mut hours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let times = watched.at.iter().filter_map(|time| time.split_once(':'));
+        times.for_each(|(hour, minute)| hours.entry(minute).or_default().push(hour));
+        return Ok(hours
+            .into_iter()
+            .map(|(minute, hours)| format!("{minute} {} * * *", hours.join(",")))
+            .collect());
+    };
+    let seconds = parse_duration_ns(every).unwrap_or(0) / 1_000_000_000;
+    let when = match (seconds / 60, seconds % 60) {
+        (minutes @ 1..60, 0) if 60 % minutes == 0 => format!("*/{minutes} * * * *"),
+        (minutes @ 60..1440, 0) if minutes % 60 == 0 && 1440 % minutes == 0 => {
+            format!("0 */{} * * *", minutes / 60)
         }
-        None => {
-            let mut times: Vec<(&str, &str)> =
-                watched.at.iter().filter_map(|time| time.split_once(':')).collect();
-            let minute = times.first().map_or("0", |time| time.1);
-            times.retain(|time| time.1 == minute);
-            let hours: Vec<&str> = times.iter().map(|time| time.0).collect();
-            format!("{minute} {} * * *", hours.join(","))
+        (1440, 0) => "0 3 * * *".to_owned(),
+        _ => {
+            return Err(Failure::usage(format!(
+                "--every {every}: there is no systemd here, and cron knows only parts of an hour without a rest (15m, 20m, …), of \
+                 a day (1h, 6h, …), and a day (24h): choose one of these, or start `lodestone watch` itself"
+            )));
         }
     };
+    Ok(vec![when])
+}
+
+/// What it begins.
+fn cron_command(phase: Duration, program: &Path, here: &Path, words: &[OsString]) -> String {
     let program = program.to_string_lossy().into_owned();
     let words = std::iter::once(program).chain(words.iter().map(|word| word.to_string_lossy().into_owned()));
     // cron takes % for the end of a line.
     let words: Vec<String> = words.map(|word| shell_word(&word).replace('%', "\\%")).collect();
-    format!("{when}  cd {} && {}", shell_word(&here.to_string_lossy()), words.join(" "))
+    let later = match phase.as_secs() {
+        0 => String::new(),
+        seconds => format!("sleep {seconds} && "),
+    };
+    format!("{later}cd {} && {}", shell_word(&here.to_string_lossy()), words.join(" "))
 }
 
 #[cfg(test)]
@@ -324,12 +342,21 @@ mod tests {
         let timer = timer_unit("x", &daily);
         assert!(timer.contains("OnCalendar=*-*-* 08:00:00\nOnCalendar=*-*-* 20:00:00\n"), "{timer}");
         assert!(timer.contains("RandomizedDelaySec=60s\n"), "{timer}");
-        let line = |watched: &WatchedArgs| {
-            cron_line(watched, Path::new("/l"), Path::new("/my disk"), &["watch".into(), "%".into()])
+        let command = |seconds| {
+            let words = ["watch".into(), "%".into()];
+            cron_command(Duration::from_secs(seconds), Path::new("/l"), Path::new("/my disk"), &words)
         };
-        assert_eq!(line(&daily), "00 08,20 * * *  cd '/my disk' && /l watch \\%");
-        assert!(line(&watched(&["--every", "15m", "a"])).starts_with("*/15 * * * *  cd"));
-        assert!(line(&watched(&["--every", "6h", "a"])).starts_with("0 */6 * * *  cd"));
-        assert!(line(&watched(&["--every", "24h", "a"])).starts_with("0 3 * * *  cd"));
+        assert_eq!(command(0), "cd '/my disk' && /l watch \\%");
+        assert_eq!(command(217), "sleep 217 && cd '/my disk' && /l watch \\%");
+        let times = |words: &[&str]| cron_times(&watched(words)).map_err(|failure| failure.message);
+        assert_eq!(times(&["--at", "08:00,20:00", "a"]).unwrap(), ["00 08,20 * * *"]);
+        assert_eq!(times(&["--at", "08:30,12:00,20:30", "a"]).unwrap(), ["00 12 * * *", "30 08,20 * * *"]);
+        for (every, fields) in [("15m", "*/15 * * * *"), ("6h", "0 */6 * * *"), ("24h", "0 3 * * *")] {
+            assert_eq!(times(&["--every", every, "a"]).unwrap(), [fields]);
+        }
+        for every in ["45m", "90m", "5h", "48h", "90s", "10s"] {
+            let why = times(&["--every", every, "a"]).unwrap_err();
+            assert!(why.starts_with(&format!("--every {every}: there is no systemd here")), "{why}");
+        }
     }
 }

@@ -183,13 +183,15 @@ fn rhythm(args: &WatchedArgs) -> Result<Rhythm, Failure> {
     Rhythm::of(args, XxHash3_64::oneshot(identify(&Roots::default()).id.as_bytes()))
 }
 
-/// Checks the arguments of a watch that is to be installed, whose words these are.
+/// Checks the arguments of a watch that is to be installed, whose words these are. Returns how much later than others this machine
+/// begins.
 ///
 /// # Errors
 /// What is wrong with them.
-pub(super) fn check(cli: &Cli, args: &WatchedArgs, given: &[OsString]) -> Result<(), Failure> {
-    rhythm(args)?;
-    Watch::new(cli, args, given.iter().cloned())?.check()
+pub(super) fn check(cli: &Cli, args: &WatchedArgs, given: &[OsString]) -> Result<Duration, Failure> {
+    let (Rhythm::Every { phase, .. } | Rhythm::At { phase, .. }) = rhythm(args)?;
+    Watch::new(cli, args, given.iter().cloned())?.check()?;
+    Ok(phase.unsigned_abs())
 }
 
 impl<'a> Watch<'a> {

@@ -7,6 +7,9 @@ use model::{LayerKind, Reading, Run};
 /// Bins over the time of a run: a run of hours makes no larger page than one of seconds.
 pub(super) const BINS: usize = 300;
 
+/// The most machines that measure and have rows of their own; what more of them do shares rows, each curve with its name.
+const MOST_APART: usize = 4;
+
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trace {
@@ -29,20 +32,27 @@ pub(crate) struct Trace {
 /// All curves that a run's readings give: processors, load, pressure, what the disks do, temperature, clock.
 pub(crate) fn traces(run: &Run, targets: &[String], seconds: f64) -> Vec<Trace> {
     let (watched, measuring) = (run.started.watched_machines(), run.started.machines());
+    let is_apart = (2..=MOST_APART).contains(&measuring.len());
     let named = |machine: u32| {
         let mut found = traces_of(run, targets, seconds, machine);
         let name = run.started.machine_name(machine);
-        if !measuring.contains(&machine) {
-            found.iter_mut().for_each(|trace| trace.kind = format!("server {name}: {}", trace.kind));
-        } else if measuring.len() > 1 {
-            found.iter_mut().for_each(|trace| trace.name = format!("{name}: {}", trace.name));
+        for trace in &mut found {
+            if !measuring.contains(&machine) {
+                trace.kind = format!("server {name}: {}", trace.kind);
+            } else if is_apart && trace.target.is_none() {
+                trace.kind = format!("{name}: {}", trace.kind);
+            } else if measuring.len() > 1 {
+                trace.name = format!("{name}: {}", trace.name);
+            }
         }
         found
     };
     let mut all: Vec<Trace> = watched.iter().flat_map(|machine| named(*machine)).collect();
-    // The curves of one kind share a row.
+    // The curves of one kind share a row; those of the targets come after those of the machines.
     let kinds = kinds(&all);
-    all.sort_by_key(|trace| kinds.iter().position(|kind| *kind == trace.kind));
+    all.sort_by_key(|trace| {
+        (is_apart && trace.target.is_some(), kinds.iter().position(|kind| *kind == trace.kind))
+    });
     all
 }
 

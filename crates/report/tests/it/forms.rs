@@ -232,6 +232,42 @@ fn a_server_is_shown_beside_the_machine() {
     assert_eq!(rows("nas: temperature"), 0, "nothing was read of it there");
 }
 
+/// Of a few machines that measure each has rows of its own, and of many all share them.
+#[test]
+fn a_few_machines_are_drawn_apart() {
+    let rows = |machines: u32, title: &str| {
+        let mut run = warm();
+        let hosts = (1..machines).map(|number| model::RemoteHost {
+            name: format!("pi{number}"),
+            machine: model::Host::default(),
+            ahead_ns: 0,
+            within_ns: 0,
+        });
+        run.started.hosts = hosts.collect();
+        run.started.host.name = "pi0".into();
+        let own = run.started.targets.clone();
+        run.started.targets.extend((1..machines).flat_map(|host| {
+            let name = move |target: &model::Target| format!("{}{host}", target.name);
+            own.iter().map(move |target| model::Target { name: name(target), host, ..target.clone() })
+        }));
+        let here: Vec<_> = run.readings.iter().filter(|reading| reading.probe == "cpu").cloned().collect();
+        for host in 1..machines {
+            run.readings.extend(here.iter().map(|reading| model::Reading { host, ..reading.clone() }));
+        }
+        let analysis = analyse(&run, "one", analyse::Estimator::Mean, Units::Decimal);
+        report::run_page(&report::AnalysedRun::new(&run, &analysis, &view())).matches(title).count()
+    };
+    // Drawn wide and narrow.
+    assert_eq!(
+        [">pi0: processors<", ">pi1: processors<", ">processors<"].map(|title| rows(2, title)),
+        [2, 2, 0]
+    );
+    assert_eq!(
+        [">pi0: processors<", ">pi1: processors<", ">processors<"].map(|title| rows(5, title)),
+        [0, 0, 2]
+    );
+}
+
 #[test]
 fn a_run_without_telemetry_says_so() {
     let run = crate::fixture();
