@@ -11,7 +11,7 @@ pub(crate) mod requirements;
 pub(crate) mod table;
 
 use analyse::{labels_of, link_name};
-use model::{Comparison, Finding, Run, Step, Target};
+use model::{Comparison, Finding, Note, Run, Step, Target};
 
 use crate::chart::position::position_sentences;
 use crate::document::stalls::stall_sentences;
@@ -35,6 +35,13 @@ const TOLD: usize = 3;
 
 /// The answer of a run, in sentences.
 pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let mut sentences = of_figures(analysed);
+    sentences.extend(given_up(analysed));
+    sentences
+}
+
+/// What the figures say.
+fn of_figures(analysed: &AnalysedRun<'_>) -> Vec<String> {
     let mut required = requirement_sentences(analysed);
     required.extend(headroom_sentences(analysed));
     if !required.is_empty() {
@@ -72,6 +79,35 @@ pub(crate) fn answers(analysed: &AnalysedRun<'_>) -> Vec<String> {
     }
     sentences.extend(slow_link(analysed));
     sentences
+}
+
+/// The targets that were not measured to the end.
+fn given_up(analysed: &AnalysedRun<'_>) -> Vec<String> {
+    let AnalysedRun { run, analysis, .. } = analysed;
+    let names = run.started.targets.iter().map(|target| &target.name);
+    let has_figures = |name: &&String| analysis.measurements.iter().any(|m| m.target == **name);
+    let (some, none): (Vec<&String>, Vec<&String>) =
+        names.filter(|name| is_given_up(run, name)).partition(has_figures);
+    let sentence = |names: &[&String], what: [&str; 2]| {
+        let mut told: Vec<String> = names.iter().take(TOLD).map(|name| short(name, LONGEST_NAME)).collect();
+        match names.len() {
+            0 => return None,
+            n if n > TOLD => told.push(format!("{} more targets", n - TOLD)),
+            _ => {}
+        }
+        Some(format!("{} {}.", listed(&told), what[usize::from(names.len() > 1)]))
+    };
+    let of_some = [
+        "was given up during the run: its figures are of the rounds before",
+        "were given up during the run: their figures are of the rounds before",
+    ];
+    let of_none = ["was given up before it had a figure", "were given up before they had a figure"];
+    [sentence(&some, of_some), sentence(&none, of_none)].into_iter().flatten().collect()
+}
+
+fn is_given_up(run: &Run, target: &str) -> bool {
+    let mut given_up = run.notes.iter().filter(|note| note.topic == Note::TARGET_GIVEN_UP);
+    given_up.any(|note| note.target.as_deref() == Some(target))
 }
 
 /// What cannot be told apart, because the targets differ in it together.
@@ -121,8 +157,11 @@ fn by_targets(analysed: &AnalysedRun<'_>) -> Vec<String> {
     sentences
 }
 
-/// Seconds that the further rounds of a comparison take, by those that it has.
+/// Seconds that the further rounds of a comparison take, by those that it has; `None` if one of the targets has no further ones.
 fn wait(run: &Run, c: &Comparison) -> Option<f64> {
+    if [&c.target, &c.baseline].into_iter().any(|target| is_given_up(run, target)) {
+        return None;
+    }
     Some(time_of_rounds(run, &c.step, c.more_rounds?, &[&c.target, &c.baseline]))
 }
 

@@ -3,7 +3,8 @@
 use analyse::{Analysis, Estimator, analyse, headline};
 use jiff::tz::TimeZone;
 use model::{
-    Better, Comparison, Evidence, Finding, LayerKind, Metric, Run, Severity, Subject, Unseen, Verdict, fact,
+    Better, Comparison, Evidence, Finding, LayerKind, Metric, Note, Run, Severity, Subject, Unseen, Verdict,
+    fact,
 };
 use report::{ComparedRuns, RunView, Section, TextStyle, Units, comparison_document, run_document, text};
 
@@ -87,6 +88,28 @@ fn one_figure_is_told_with_its_interval() {
         answer(&run, &analysis),
         "two and one are the same at random read (4 KiB, depth 4) (1.01 ×; 95 %: 0.99–1.02)."
     );
+}
+
+/// Further rounds cannot decide what they are not made for.
+#[test]
+fn a_target_that_was_given_up_is_told_and_nothing_is_promised_of_it() {
+    let mut run = crate::fixture();
+    let mut analysis = judged(&run, [OPEN; 9]);
+    analysis.comparisons.iter_mut().for_each(|c| c.more_rounds = Some(2000));
+    run.notes.push(Note {
+        at_ns: 0,
+        severity: Severity::Error,
+        topic: Note::TARGET_GIVEN_UP.into(),
+        target: Some("two".into()),
+        message: "its agent was stopped there".into(),
+    });
+    assert_eq!(
+        answer(&run, &analysis),
+        "two and one cannot be told apart yet in any of 9 figures.\ntwo was given up during the run: its figures are of the \
+         rounds before."
+    );
+    analysis.measurements.retain(|m| m.target != "two");
+    assert!(answer(&run, &analysis).ends_with("\ntwo was given up before it had a figure."));
 }
 
 #[test]
