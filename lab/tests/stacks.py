@@ -109,7 +109,7 @@ def on_disks(lab):
         run = f"lodestone run --on {on} --stack ext4,raid1+ext4 {SHORT}"
         refused(lab, machine, "without permission", run, f"--overwrite {on}")
         machine.sh(f"mkfs.xfs -q {first}")
-        refused(lab, machine, "with something on it that was not named", f"{run} --overwrite {on}", f"--overwrite {first},xfs")
+        refused(lab, machine, "with something on it that was not named", f"{run} --overwrite {on}", f"--overwrite {on},xfs")
         lab.equal("it is still there", machine.sh(f"blkid -p -s TYPE -o value {first}"), "xfs")
         measured(lab, machine, on, ON_DISKS, f"--overwrite {on},xfs")
         lab.equal("the disks are empty", machine.sh(SIGNATURES.format(disks=f"{first} {second}")), "")
