@@ -102,10 +102,10 @@ fn measured_makings(making: Making, makings: u32, rounds: Option<u32>) -> Result
     let way_out = format!("give --rounds {makings} or more, or --makings {rounds}");
     match making {
         Making { makings: Some(_), .. } => Err(Failure::usage(format!(
-            "--makings {makings}: a round measures one of them, and these are {rounds}: {way_out}"
+            "--makings {makings}: each round measures one making, and --rounds is only {rounds}: {way_out}"
         ))),
         Making { by_region: true, .. } => Err(Failure::usage(format!(
-            "--by-region: a round measures one of the {makings} regions, and these are {rounds}: {way_out}"
+            "--by-region: each round measures one of the {makings} regions, and --rounds is only {rounds}: {way_out}"
         ))),
         _ => Ok(rounds),
     }

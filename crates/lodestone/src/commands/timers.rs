@@ -65,7 +65,7 @@ fn install(cli: &Cli, args: &InstallArgs) -> Result<ExitCode, Failure> {
         for when in cron_times(&args.watched)? {
             output::print(format!("{when}  {}\n", cron_command(phase, &program, &here, &words)))?;
         }
-        output::say("there is no systemd here; this is for crontab -e");
+        output::say("there is no systemd here; add this with crontab -e");
         return Ok(ExitCode::SUCCESS);
     };
     let directory = units()?;
@@ -276,8 +276,8 @@ fn cron_times(watched: &WatchedArgs) -> Result<Vec<String>, Failure> {
         (1440, 0) => "0 3 * * *".to_owned(),
         _ => {
             return Err(Failure::usage(format!(
-                "--every {every}: there is no systemd here, and cron knows only parts of an hour without a rest (15m, 20m, …), of \
-                 a day (1h, 6h, …), and a day (24h): choose one of these, or start `lodestone watch` itself"
+                "--every {every}: there is no systemd here, and cron knows only intervals that divide an hour (15m, \
+                 20m, …) or a day (1h, 6h, …, 24h): choose one of these, or start `lodestone watch` itself"
             )));
         }
     };

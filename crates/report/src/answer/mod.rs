@@ -98,10 +98,10 @@ fn given_up(analysed: &AnalysedRun<'_>) -> Vec<String> {
         Some(format!("{} {}.", listed(&told), what[usize::from(names.len() > 1)]))
     };
     let of_some = [
-        "was given up during the run: its figures are of the rounds before",
-        "were given up during the run: their figures are of the rounds before",
+        "was given up during the run: its figures cover only the rounds before that",
+        "were given up during the run: their figures cover only the rounds before that",
     ];
-    let of_none = ["was given up before it had a figure", "were given up before they had a figure"];
+    let of_none = ["was given up before completing a repeat", "were given up before completing a repeat"];
     [sentence(&some, of_some), sentence(&none, of_none)].into_iter().flatten().collect()
 }
 

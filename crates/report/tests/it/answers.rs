@@ -105,11 +105,11 @@ fn a_target_that_was_given_up_is_told_and_nothing_is_promised_of_it() {
     });
     assert_eq!(
         answer(&run, &analysis),
-        "two and one cannot be told apart yet in any of 9 figures.\ntwo was given up during the run: its figures are of the \
-         rounds before."
+        "two and one cannot be told apart yet in any of 9 figures.\ntwo was given up during the run: its figures cover \
+         only the rounds before that."
     );
     analysis.measurements.retain(|m| m.target != "two");
-    assert!(answer(&run, &analysis).ends_with("\ntwo was given up before it had a figure."));
+    assert!(answer(&run, &analysis).ends_with("\ntwo was given up before completing a repeat."));
 }
 
 #[test]
