@@ -584,7 +584,7 @@ mod tests {
         let after: Vec<f64> =
             [0.0].into_iter().chain(times(0.5).into_iter().map(|t| t + 10.0)).take(10).collect();
         assert_eq!(in_long_blocks(&values, &after), [0.0, 2.5, 6.5]);
-        assert_eq!(in_long_blocks(&values[..1], &[0.0, 1.0]), []);
+        assert_eq!(in_long_blocks(&values[..1], &[0.0, 1.0]), [0.0; 0]);
     }
 
     #[test]

@@ -3,6 +3,15 @@
 //! All timing is done here. Memory is set up before the first operation; the loop itself neither allocates nor
 //! locks. Time stamps are taken per batch: one before a submission, one after it (for engines that separate
 //! submission from service), one after a reap.
+//!
+//! A worker that waits for the storage submits its requests one by one and polls for completions in between: on a real
+//! disk at depth 32 that gives a tenth more operations per second than whole batches, because the storage gets each
+//! request at once. A worker whose completions arrive without waiting submits batches: then the processor is the limit.
+//! Each worker thread has a separate table of file descriptors, which saves the kernel the counting of their uses.
+//!
+//! A worker is set up (engine open, memory touched, content made) before it reports ready; all start at one time stamp.
+//! One that hangs in the kernel is abandoned after a timeout, and its memory is leaked on purpose: the kernel may still
+//! write to it.
 
 mod complete;
 mod completion_batch;

@@ -8,6 +8,7 @@ use crate::{Operation, Severity};
 
 /// A quantity that every repeat gives one value of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
     /// Bytes per second: all bytes over all time.
     #[serde(rename = "bandwidth")]
@@ -287,6 +288,7 @@ impl MeasurementKey<'_> {
 
 /// What a comparison with the baseline comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Better than the baseline.
@@ -356,7 +358,8 @@ pub struct StallEffect {
 }
 
 /// How far "same" can be claimed where no stall was seen, or fewer than would be worth it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unseen {
     /// Seconds measured on the target of which less was.
     pub seconds: f64,

@@ -73,6 +73,7 @@ pub const ROUNDS_OF_A_PERCENTILE: u32 = 29;
 
 /// On which side of a limit a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// It must not exceed the limit.

@@ -52,9 +52,9 @@ pub struct PairFacts {
     /// Whether every operation had to reach the device.
     pub defined_cost: bool,
     /// The operation.
-    pub operation: String,
+    pub operation: Operation,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Its unit.
     pub unit: String,
     /// The tool's; `null` if it gave none.
@@ -81,8 +81,8 @@ pub fn crosscheck_export(run: &Run, pairs: &[CheckedPair<'_>]) -> CrosscheckExpo
         title: pair.work.title.clone(),
         command: pair.work.command.clone(),
         defined_cost: pair.work.defined_cost,
-        operation: pair.figure.operation.name().to_owned(),
-        metric: pair.figure.metric.name().to_owned(),
+        operation: pair.figure.operation,
+        metric: pair.figure.metric,
         unit: pair.figure.metric.unit().to_owned(),
         tool_value: pair.tool.map(|e| e.value),
         lodestone_value: pair.lodestone.map(|e| e.value),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analyse::{ChangePoint, Difference, FigureKey, History, Moment, OddMachine, RUNS_OF_A_CHANGE};
 use model::units::counted;
-use model::{Better, Estimate, Metric, PortableMath};
+use model::{Better, Estimate, Metric, Operation, PortableMath};
 use serde::Serialize;
 
 use crate::document::circumstances::difference_words;
@@ -418,9 +418,9 @@ pub struct OddFacts {
     /// Id of the step.
     pub step: String,
     /// Operation.
-    pub operation: &'static str,
+    pub operation: Operation,
     /// Metric.
-    pub metric: &'static str,
+    pub metric: Metric,
     /// Its figure ÷ the geometric mean of the machines that are not odd.
     pub ratio: f64,
     /// Lower end of the 95 % interval.
@@ -474,9 +474,9 @@ pub struct HistoryFacts {
     /// What the figure is called.
     pub title: String,
     /// Operation.
-    pub operation: &'static str,
+    pub operation: Operation,
     /// Metric.
-    pub metric: &'static str,
+    pub metric: Metric,
     /// Unit of the values.
     pub unit: &'static str,
     /// The value in each run that has it.
@@ -562,8 +562,8 @@ pub fn history_export(followed: &Followed<'_>) -> HistoryExport {
             target: target.clone(),
             step: step.clone(),
             title: titles.get(&history.key).cloned().unwrap_or_default(),
-            operation: operation.name(),
-            metric: metric.name(),
+            operation: *operation,
+            metric: *metric,
             unit: metric.unit(),
             points: history.figures.iter().map(point).collect(),
             now: history.now(),
@@ -579,8 +579,8 @@ pub fn history_export(followed: &Followed<'_>) -> HistoryExport {
             host: host.clone(),
             target: target.clone(),
             step: step.clone(),
-            operation: operation.name(),
-            metric: metric.name(),
+            operation: *operation,
+            metric: *metric,
             ratio: one.odd.ratio.value,
             low: one.odd.ratio.interval.map(|i| i.0),
             high: one.odd.ratio.interval.map(|i| i.1),

@@ -10,7 +10,7 @@ use crate::backing::Explanation;
 use crate::document::Tone;
 use crate::document::grid::{width, wrapped};
 use crate::document::text::{TextStyle, tone};
-use crate::export::json::{HostFacts, LayerFacts, host_facts, layer_facts, word};
+use crate::export::json::{HostFacts, LayerFacts, host_facts, layer_facts};
 use crate::figures::{Units, display_bytes, display_hz};
 use crate::health::{Health, health};
 use crate::layer_words::{Phrase, describe};
@@ -268,8 +268,8 @@ pub struct CandidateFacts {
     pub path: String,
     /// Other mount points of the same filesystem.
     pub also: Vec<String>,
-    /// `directory`, `file` or `block_device`.
-    pub kind: String,
+    /// What it is.
+    pub kind: model::TargetKind,
     /// Bytes of the filesystem, file or device; `null` if not known.
     pub size: Option<u64>,
     /// Bytes of a filesystem that an ordinary user may still write.
@@ -285,7 +285,7 @@ pub fn targets_export(inventory: &Inventory, explanations: Vec<Explanation>, uni
     let candidate = |candidate: &Candidate| CandidateFacts {
         path: model::path_text(&candidate.path),
         also: candidate.also.iter().map(model::path_text).collect(),
-        kind: word(&candidate.kind),
+        kind: candidate.kind,
         size: candidate.size_bytes,
         free: candidate.free_bytes,
         remark: candidate.remark.clone(),

@@ -1,4 +1,9 @@
 //! The engines: each submits requests to the kernel in its own way and has no clock.
+//!
+//! An engine has two hooks, `submit` and `reap`; opening sets up, dropping tears down. A synchronous engine has a third,
+//! `transfer`, and a separate loop for workloads of plain transfers. Every engine does syncs and trims in the calling
+//! thread: before a sync the driver has drained the queue, so a helper would only add a hand-over. `sim` has a virtual
+//! clock and a given latency distribution, on which driver, pacing, percentiles and failure handling are tested exactly.
 
 use std::fs::File;
 use std::io;

@@ -1,14 +1,15 @@
 //! The rows of a run for a database: the figures, sentences and verdicts of `export --format json`.
 
-use std::collections::BTreeMap;
-
-use ::report::json::{RunExport, TargetFacts, run_export};
+use ::report::json::{
+    self, ComparisonFacts, FindingFacts, MeasurementFacts, RequirementFacts, RunExport, TargetFacts,
+    run_export,
+};
 use ::report::{AnalysedRun, RunView, figure_title, requirement_words};
 use analyse::{Analysis, Estimator, analyse};
 use database::{
     ChangeRow, Checksum, ComparisonRow, FindingRow, MeasurementRow, RunRow, TargetRow, VerdictRow,
 };
-use model::{Better, Metric, Run};
+use model::{Better, LayerKind, Metric, Run};
 use record::RunState;
 
 use super::changes::Change;
@@ -60,15 +61,15 @@ pub(super) fn run_row(cli: &Cli, run: &Run, origin: Origin) -> RunRow {
 }
 
 fn target_row(target: &TargetFacts) -> TargetRow {
-    let filesystem =
-        target.stack.iter().find(|layer| ["filesystem", "network"].contains(&layer.kind.as_str()));
+    let is_filesystem = |kind| matches!(kind, LayerKind::Filesystem | LayerKind::Network);
+    let filesystem = target.stack.iter().find(|layer| is_filesystem(layer.kind));
     let mut models: Vec<&str> =
         target.stack.iter().filter_map(|l| l.facts.get(model::fact::MODEL)).map(|m| m.trim()).collect();
     models.dedup();
     TargetRow {
         host: target.host.clone(),
         name: target.name.clone(),
-        kind: target.kind.clone(),
+        kind: json::word(&target.kind),
         path: target.path.clone(),
         bytes: target.size,
         filesystem: filesystem.map(|layer| layer.name.clone()),
@@ -80,26 +81,22 @@ fn target_row(target: &TargetFacts) -> TargetRow {
 
 fn measurement_rows(run: &Run, export: &RunExport) -> Vec<MeasurementRow> {
     let started = &run.started;
-    let better: BTreeMap<&str, &str> = Metric::ALL.iter().map(|m| (m.name(), better(*m))).collect();
-    let row = |m: &::report::json::MeasurementFacts| {
-        let title = || {
-            let operation = model::Operation::ALL.into_iter().find(|o| o.name() == m.operation)?;
-            Some(figure_title(started.plan.step(&m.step)?, operation))
-        };
+    let row = |m: &MeasurementFacts| {
+        let title = started.plan.step(&m.step).map(|step| figure_title(step, m.operation));
         MeasurementRow {
             host: started.machine_of(&m.target).to_owned(),
             target: m.target.clone(),
             step: m.step.clone(),
-            title: title().unwrap_or_default(),
-            operation: m.operation.clone(),
-            metric: m.metric.clone(),
+            title: title.unwrap_or_default(),
+            operation: m.operation.name().to_owned(),
+            metric: m.metric.name().to_owned(),
             unit: m.unit.clone(),
             value: m.estimate,
             low: m.low,
             high: m.high,
             repeats: u32::try_from(m.values.len()).unwrap_or(u32::MAX),
             is_headline: m.is_headline,
-            better: better.get(m.metric.as_str()).copied().unwrap_or("neither").to_owned(),
+            better: better(m.metric).to_owned(),
         }
     };
     export.measurements.iter().map(row).collect()
@@ -114,23 +111,23 @@ fn better(metric: Metric) -> &'static str {
 }
 
 fn comparison_rows(export: &RunExport) -> Vec<ComparisonRow> {
-    let row = |c: &::report::json::ComparisonFacts| ComparisonRow {
+    let row = |c: &ComparisonFacts| ComparisonRow {
         step: c.step.clone(),
-        operation: c.operation.clone(),
-        metric: c.metric.clone(),
+        operation: c.operation.name().to_owned(),
+        metric: c.metric.name().to_owned(),
         target: c.target.clone(),
         baseline: c.baseline.clone(),
         ratio: c.ratio,
         low: c.low,
         high: c.high,
-        verdict: c.verdict.clone(),
+        verdict: c.verdict.name().to_owned(),
     };
     export.comparisons.iter().map(row).collect()
 }
 
 fn finding_rows(export: &RunExport) -> Vec<FindingRow> {
-    let row = |f: &::report::json::FindingFacts| FindingRow {
-        severity: f.severity.clone(),
+    let row = |f: &FindingFacts| FindingRow {
+        severity: json::word(&f.severity),
         rule: f.rule.clone(),
         target: f.subject.target.clone(),
         step: f.subject.step.clone(),
@@ -141,14 +138,14 @@ fn finding_rows(export: &RunExport) -> Vec<FindingRow> {
 }
 
 fn verdict_rows(analysed: &AnalysedRun<'_>, analysis: &Analysis, export: &RunExport) -> Vec<VerdictRow> {
-    let row = |(facts, judgement): (&::report::json::RequirementFacts, &analyse::Judgement)| VerdictRow {
+    let row = |(facts, judgement): (&RequirementFacts, &analyse::Judgement)| VerdictRow {
         profile: facts.profile.clone(),
         target: facts.target.clone(),
         step: facts.step.clone(),
-        operation: facts.operation.clone(),
-        metric: facts.metric.clone(),
+        operation: facts.operation.name().to_owned(),
+        metric: facts.metric.name().to_owned(),
         unit: facts.unit.clone(),
-        bound: facts.bound.clone(),
+        bound: json::word(&facts.bound),
         limit: facts.limit,
         value: facts.estimate,
         low: facts.low,

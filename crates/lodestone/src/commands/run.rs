@@ -14,7 +14,9 @@ use analyse::analyse;
 use host::leftovers::{self, Found};
 use host::stacks::{Named, Request};
 use host::{Hold, Roots, consent, identify, presence};
-use model::{EngineKind, Host, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text};
+use model::{
+    EngineKind, Host, LayerKind, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text,
+};
 use plan::{Environment, Level, Problem, Resolved, RunOverrides, again, resolve};
 
 use schedule::Scheduler;
@@ -47,11 +49,14 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
     let interrupt = watch()?;
     let reach = &args.machines.reach;
-    let (request, server) =
-        super::stack::request(on, stacks, args.making, given_rounds(args), reach, &interrupt)?;
+    let (mut request, server) = super::stack::request(on, stacks, args.making, reach, &interrupt)?;
+    // What cannot be measured is not made.
+    let planned = Planned::on(&request, cli, args)?;
+    request.makings = super::stack::measured_makings(args.making, request.makings, &planned.resolved.plan)?;
     if args.dry_run {
         output::print(super::stack::script(&request))?;
-        return measured_on(&request, cli, args);
+        output::print("\n")?;
+        return planned.show(&request, args);
     }
     let named = Named::new(new_id()).map_err(Failure::failed)?;
     let made = super::stack::make(cli, &request, server, &named, &args.overwrite, &interrupt)?;
@@ -64,12 +69,6 @@ pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
             Err(failure)
         }
     }
-}
-
-/// The number of rounds, if the user gives one.
-fn given_rounds(args: &RunArgs) -> Option<u32> {
-    let (_, text) = args.run_options.0.iter().find(|(option, _)| option.flag == "rounds")?;
-    text.parse().ok().filter(|rounds| *rounds > 0)
 }
 
 fn watch() -> Result<Arc<AtomicBool>, Failure> {
@@ -111,7 +110,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     if args.dry_run {
         return show_dry_run(args, &roots, &resolved, &with_own(targets, own), &engines, &source);
     }
-    host::measure_ciphers(&roots, &mut own);
+    measure_ciphers(cli, &roots, &mut own);
     let targets = with_own(targets, own.clone());
     let store = store(cli)?;
     let stacks = made.as_ref().map(|(stacks, _)| *stacks);
@@ -157,6 +156,15 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
 }
 
+/// Measures what the ciphers of encrypted targets do in memory, and says so: it takes a while.
+fn measure_ciphers(cli: &Cli, roots: &Roots, targets: &mut [Target]) {
+    let is_encrypted = |target: &Target| target.stack.iter().any(|layer| layer.kind == LayerKind::Crypt);
+    if !cli.quiet && targets.iter().any(is_encrypted) {
+        output::say("measuring how fast this machine encrypts in memory: a few seconds");
+    }
+    host::measure_ciphers(roots, targets);
+}
+
 /// The targets with those of this machine as they are now.
 fn with_own(targets: Vec<Target>, own: Vec<Target>) -> Vec<Target> {
     let mut own = own.into_iter();
@@ -164,19 +172,31 @@ fn with_own(targets: Vec<Target>, own: Vec<Target>) -> Vec<Target> {
     targets.into_iter().filter_map(current).collect()
 }
 
-/// Shows what would be measured on stacks that are not made.
-fn measured_on(request: &Request, cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
-    let (roots, engines) = (Roots::default(), Engines::probe());
-    let host = identify(&roots);
-    let earlier = Earlier::find(cli, args)?;
-    let source = SuiteSource::find(args, &host, earlier.as_ref())?;
-    let targets = super::stack::planned_targets(request);
-    let size = super::stack::size_of_data(request.bytes());
-    let around = Machines::default().environment(&host, &engines, &targets);
-    let mut resolved = resolve_plan(args, size, &source, around, &targets)?;
-    resolved.plan.makings = request.makings;
-    output::print("\n")?;
-    show_dry_run(args, &roots, &resolved, &targets, &engines, &source)
+/// What is measured on stacks that are not made yet.
+struct Planned {
+    engines: Engines,
+    source: SuiteSource,
+    targets: Vec<Target>,
+    resolved: Resolved,
+}
+
+impl Planned {
+    fn on(request: &Request, cli: &Cli, args: &RunArgs) -> Result<Self, Failure> {
+        let (host, engines) = (identify(&Roots::default()), Engines::probe());
+        let source = SuiteSource::find(args, &host, Earlier::find(cli, args)?.as_ref())?;
+        let targets = super::stack::planned_targets(request);
+        let size = super::stack::size_of_data(request.bytes());
+        let around = Machines::default().environment(&host, &engines, &targets);
+        let resolved = resolve_plan(args, size, &source, around, &targets)?;
+        Ok(Self { engines, source, targets, resolved })
+    }
+
+    /// Shows it.
+    fn show(mut self, request: &Request, args: &RunArgs) -> Result<ExitCode, Failure> {
+        self.resolved.plan.makings = request.makings;
+        let Self { engines, source, targets, resolved } = &self;
+        show_dry_run(args, &Roots::default(), resolved, targets, engines, source)
+    }
 }
 
 /// Shows what would be measured.

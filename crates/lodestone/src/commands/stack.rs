@@ -12,7 +12,7 @@ use host::stacks::{
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::units::{ShortDuration, counted};
-use model::{Severity, Target, TargetKind};
+use model::{Plan, Rounds, Severity, Target, TargetKind};
 use report::{Units, display_bytes, escape_line};
 
 use super::machines::Machines;
@@ -29,7 +29,7 @@ use crate::output;
 pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
     match what {
         StackCommand::Plan { on, stack, making, reach } => {
-            let (request, _) = request(on, stack, *making, None, reach, &AtomicBool::new(false))?;
+            let (request, _) = request(on, stack, *making, reach, &AtomicBool::new(false))?;
             output::print(script(&request))?;
         }
         StackCommand::List => output::print(listed())?,
@@ -42,7 +42,7 @@ pub fn stack(what: &StackCommand) -> Result<ExitCode, Failure> {
 /// How many regions of a disk are measured if the user does not say.
 const REGIONS: u32 = 8;
 
-/// What the user asks for, measured in so many rounds if their number is given, and the machine that has the storage if it is another one.
+/// What the user asks for, and the machine that has the storage if it is another one.
 ///
 /// # Errors
 /// It is not understood, or there is no such machine, directory or device.
@@ -50,7 +50,6 @@ pub(super) fn request(
     on: &str,
     stacks: &str,
     making: Making,
-    rounds: Option<u32>,
     reach: &ReachArgs,
     interrupt: &AtomicBool,
 ) -> Result<(Request, Option<StackServer>), Failure> {
@@ -88,24 +87,32 @@ pub(super) fn request(
         return Err(Failure::usage(why));
     }
     let fitting = if making.by_region { REGIONS } else { request.fitting_makings() };
-    request.makings = measured_makings(making, making.makings.unwrap_or(fitting), rounds)?;
+    request.makings = making.makings.unwrap_or(fitting);
     request.is_large_enough().map_err(Failure::usage)?;
     Ok((request, server))
 }
 
-/// How often each stack is made, if each of its makings has a round of its own.
+/// How often each stack is made, since each making has a round of its own: not more often than there are rounds.
 ///
 /// # Errors
-/// The user wants more of them than rounds.
-fn measured_makings(making: Making, makings: u32, rounds: Option<u32>) -> Result<u32, Failure> {
-    let Some(rounds) = rounds.filter(|rounds| *rounds < makings) else { return Ok(makings) };
+/// The user wants more of them than the plan has rounds.
+pub(super) fn measured_makings(making: Making, makings: u32, plan: &Plan) -> Result<u32, Failure> {
+    let rounds = match plan.rounds {
+        Rounds::Fixed(rounds) if rounds < makings => rounds,
+        _ => return Ok(makings),
+    };
+    let there_are = format!(
+        "there {} only {}",
+        if rounds == 1 { "is" } else { "are" },
+        counted(rounds as usize, "round")
+    );
     let way_out = format!("give --rounds {makings} or more, or --makings {rounds}");
     match making {
         Making { makings: Some(_), .. } => Err(Failure::usage(format!(
-            "--makings {makings}: each round measures one making, and --rounds is only {rounds}: {way_out}"
+            "--makings {makings}: each round measures one making, and {there_are}: {way_out}"
         ))),
         Making { by_region: true, .. } => Err(Failure::usage(format!(
-            "--by-region: each round measures one of the {makings} regions, and --rounds is only {rounds}: {way_out}"
+            "--by-region: each round measures one of the {makings} regions, and {there_are}: {way_out}"
         ))),
         _ => Ok(rounds),
     }

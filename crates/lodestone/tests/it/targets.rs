@@ -31,41 +31,6 @@ fn stack(target: &Value) -> Vec<(u64, String)> {
     layers.iter().map(|l| (l["level"].as_u64().unwrap(), l["name"].as_str().unwrap().to_owned())).collect()
 }
 
-/// Checks that a value has every key that the schema requires, with an allowed type.
-fn conforms(value: &Value, schema: &Value, whole: &Value, at: &str) {
-    let schema = match schema["$ref"].as_str() {
-        Some(reference) => &whole["$defs"][reference.rsplit('/').next().unwrap()],
-        None => schema,
-    };
-    let kind = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    let types = &schema["type"];
-    let allowed = types == kind || types.as_array().is_some_and(|types| types.iter().any(|t| t == kind));
-    assert!(allowed, "{at} is {value}, but the schema has {types}");
-    for name in schema["required"].as_array().into_iter().flatten() {
-        assert!(value.get(name.as_str().unwrap()).is_some(), "{at} has no {name}");
-    }
-    for (name, inner) in value.as_object().into_iter().flatten() {
-        let of = if schema["properties"].is_object() {
-            let of = &schema["properties"][name];
-            assert!(of.is_object(), "{at} has {name}, which is not in the schema");
-            of
-        } else {
-            &schema["additionalProperties"]
-        };
-        conforms(inner, of, whole, &format!("{at}.{name}"));
-    }
-    for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
-        conforms(inner, &schema["items"], whole, &format!("{at}[{i}]"));
-    }
-}
-
 /// With a run on the same disk its latency is evidence, and the schema has room for all of it.
 #[test]
 fn what_is_behind_a_path_is_explained_with_its_evidence() {

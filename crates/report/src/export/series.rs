@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analyse::{Analysis, Judgement, Standing};
 use model::{Measurement, Metric, Run};
 
-use super::json::{RequirementFacts, requirement_facts};
+use super::json::{RequirementFacts, requirement_facts, word};
 use crate::terminal::escape_line;
 
 /// Names and values that say what a figure is of.
@@ -95,11 +95,11 @@ fn place(run: &Run, target: &str, step: &str, operation: &str) -> Origin {
 
 /// What a verdict is on. The limit is part of it: one figure may have several.
 fn requirement(run: &Run, of: &RequirementFacts, limit: f64) -> Origin {
-    let mut origin = place(run, &of.target, &of.step, &of.operation);
+    let mut origin = place(run, &of.target, &of.step, of.operation.name());
     origin.extend([
         ("profile", of.profile.clone()),
-        ("metric", of.metric.clone()),
-        ("bound", of.bound.clone()),
+        ("metric", of.metric.name().to_owned()),
+        ("bound", word(&of.bound)),
         ("limit", limit.to_string()),
     ]);
     origin.extend(of.relative_to.clone().map(|reference| ("relative_to", reference)));

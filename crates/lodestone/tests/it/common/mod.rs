@@ -1,10 +1,13 @@
 //! Shared by the tests of the program: a separate store and directory for each test, and the program itself.
 
+mod schema;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
+pub use schema::conforms;
 use tempfile::TempDir;
 pub use testing::*;
 

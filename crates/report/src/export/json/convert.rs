@@ -60,7 +60,7 @@ pub fn run_export(analysed: &AnalysedRun<'_>) -> RunExport {
             .iter()
             .map(|n| NoteFacts {
                 seconds: n.at_ns as f64 / 1e9,
-                severity: word(&n.severity),
+                severity: n.severity,
                 topic: n.topic.clone(),
                 target: n.target.clone(),
                 message: n.message.clone(),
@@ -80,7 +80,7 @@ fn clients_facts(run: &Run, clients: &Clients) -> ClientsFacts {
     };
     let shares = |shares: &Shares| SharesFacts {
         step: shares.step.clone(),
-        operation: word(&shares.operation),
+        operation: shares.operation,
         target: shares.target.clone(),
         clients: shares.clients.iter().map(client).collect(),
         fairness: shares.fairness,
@@ -95,8 +95,8 @@ fn clients_facts(run: &Run, clients: &Clients) -> ClientsFacts {
     };
     let curve = |curve: &Curve| CurveFacts {
         step: curve.step.clone(),
-        operation: word(&curve.operation),
-        metric: curve.metric.to_string(),
+        operation: curve.operation,
+        metric: curve.metric,
         points: curve.points.iter().map(|(count, _, value)| (*count, *value)).collect(),
         knee: match curve.knee {
             Knee::At(count) => Some((count, count)),
@@ -112,7 +112,7 @@ fn clients_facts(run: &Run, clients: &Clients) -> ClientsFacts {
 }
 
 /// The serialised form of an enum without content, which is a word.
-pub(crate) fn word(value: &impl Serialize) -> String {
+pub fn word(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
@@ -133,7 +133,7 @@ pub fn run_facts(run: &Run) -> RunFacts {
         plan: started.plan.id.clone(),
         seed: started.seed,
         command: started.command.clone(),
-        outcome: run.finished.as_ref().map(|f| word(&f.outcome)),
+        outcome: run.finished.as_ref().map(|f| f.outcome),
         seconds: run.finished.as_ref().map(|f| f.at_ns as f64 / 1e9),
     }
 }
@@ -165,12 +165,7 @@ pub(crate) fn host_facts(host: &Host) -> HostFacts {
 
 /// A layer.
 pub(crate) fn layer_facts(layer: &Layer) -> LayerFacts {
-    LayerFacts {
-        kind: word(&layer.kind),
-        name: layer.name.clone(),
-        level: layer.level,
-        facts: layer.facts.clone(),
-    }
+    LayerFacts { kind: layer.kind, name: layer.name.clone(), level: layer.level, facts: layer.facts.clone() }
 }
 
 fn target_facts(run: &Run, target: &Target) -> TargetFacts {
@@ -179,7 +174,7 @@ fn target_facts(run: &Run, target: &Target) -> TargetFacts {
     TargetFacts {
         name: target.name.clone(),
         path: path_text(&target.path),
-        kind: word(&target.kind),
+        kind: target.kind,
         size: target.size_bytes,
         laid_out: (bytes > 0).then_some(bytes),
         layout_seconds: (bytes > 0).then_some(ns as f64 / 1e9),
@@ -216,7 +211,7 @@ fn repeat_facts(repeat: &model::Repeat) -> RepeatFacts {
 fn offset_log_facts((operation, offset_log): (&Operation, &OffsetLog)) -> OffsetLogFacts {
     let entry = |p: &LoggedOffset| [p.offset, p.bytes, p.ns];
     OffsetLogFacts {
-        operation: operation.name().to_owned(),
+        operation: *operation,
         left_out: offset_log.left_out,
         kept: offset_log.kept.iter().map(entry).collect(),
     }
@@ -224,8 +219,8 @@ fn offset_log_facts((operation, offset_log): (&Operation, &OffsetLog)) -> Offset
 
 fn imported_facts(imported: &Imported) -> ImportedFacts {
     let figure = |f: &Figure| FigureFacts {
-        operation: f.operation.name().to_owned(),
-        metric: f.metric.name().to_owned(),
+        operation: f.operation,
+        metric: f.metric,
         unit: f.metric.unit().to_owned(),
         value: f.value,
         printed: f.printed.as_ref().map(|p| p.text.clone()),
@@ -250,8 +245,8 @@ fn measurement_facts(m: &Measurement, diagnostics: Option<&RepeatDiagnostics>) -
     MeasurementFacts {
         target: m.target.clone(),
         step: m.step.clone(),
-        operation: m.operation.name().to_owned(),
-        metric: m.metric.name().to_owned(),
+        operation: m.operation,
+        metric: m.metric,
         unit: m.metric.unit().to_owned(),
         method: m.method.to_owned(),
         is_headline: false,
@@ -297,10 +292,10 @@ pub(crate) fn requirement_facts(judgement: &Judgement) -> RequirementFacts {
         profile: r.profile.clone(),
         target: judgement.target.clone(),
         step: r.step.clone(),
-        operation: r.operation.name().to_owned(),
-        metric: r.metric.name().to_owned(),
+        operation: r.operation,
+        metric: r.metric,
         unit: r.metric.unit().to_owned(),
-        bound: word(&r.bound),
+        bound: r.bound,
         limit: r.limit,
         relative_to: r.relative_to.as_ref().map(|reference| match reference {
             Reference::Target(name) => name.clone(),
@@ -321,21 +316,17 @@ pub(crate) fn requirement_facts(judgement: &Judgement) -> RequirementFacts {
 fn comparison_facts(c: &Comparison) -> ComparisonFacts {
     ComparisonFacts {
         step: c.step.clone(),
-        operation: c.operation.name().to_owned(),
-        metric: c.metric.name().to_owned(),
+        operation: c.operation,
+        metric: c.metric,
         target: c.target.clone(),
         baseline: c.baseline.clone(),
         ratio: c.ratio.value,
         low: c.ratio.interval.map(|i| i.0),
         high: c.ratio.interval.map(|i| i.1),
-        verdict: c.verdict.name().to_owned(),
+        verdict: c.verdict,
         more_rounds: c.more_rounds,
         stalls: c.stalls.as_ref().map(stall_facts),
-        unseen: c.unseen.map(|u| UnseenFacts {
-            seconds: u.seconds,
-            stall_seconds: u.stall_seconds,
-            more_seconds: u.more_seconds,
-        }),
+        unseen: c.unseen,
         method: c.method.to_owned(),
     }
 }
@@ -348,7 +339,7 @@ fn stall_facts(stalls: &StallEffect) -> StallFacts {
         between: between.value,
         between_low: low(between),
         between_high: high(between),
-        between_verdict: verdict.name().to_owned(),
+        between_verdict: *verdict,
         lost: lost.value,
         lost_low: low(lost),
         lost_high: high(lost),
@@ -372,7 +363,7 @@ fn summary_facts(s: &Summary) -> SummaryFacts {
 fn finding_facts(f: &Finding) -> FindingFacts {
     FindingFacts {
         rule: f.rule.clone(),
-        severity: word(&f.severity),
+        severity: f.severity,
         subject: SubjectFacts { target: f.subject.target.clone(), step: f.subject.step.clone() },
         message: f.message.clone(),
         advice: f.advice.clone(),

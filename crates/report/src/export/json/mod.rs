@@ -8,8 +8,8 @@ mod schema;
 
 use serde::Serialize;
 
-pub use convert::{comparison_export, run_export, run_facts};
-pub(crate) use convert::{host_facts, layer_facts, requirement_facts, word};
+pub use convert::{comparison_export, run_export, run_facts, word};
+pub(crate) use convert::{host_facts, layer_facts, requirement_facts};
 pub use schema::*;
 
 /// Any export as pretty JSON with a final line feed. Control and invisible characters are escaped, such as `\u202e`.

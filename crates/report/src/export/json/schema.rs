@@ -1,5 +1,6 @@
 //! The types of the export format, which its JSON Schema is made from.
 
+use model::{Bound, LayerKind, Metric, Operation, RunOutcome, Severity, TargetKind, Unseen, Verdict};
 use serde::Serialize;
 
 /// Name and version of the format.
@@ -67,8 +68,8 @@ pub struct RunFacts {
     pub seed: u64,
     /// The command line.
     pub command: Vec<String>,
-    /// `completed`, `interrupted` or `failed`; `null` if the run was killed.
-    pub outcome: Option<String>,
+    /// How it ended; `null` if the run was killed.
+    pub outcome: Option<RunOutcome>,
     /// How long it took, in seconds; `null` if the run was killed.
     pub seconds: Option<f64>,
 }
@@ -107,8 +108,8 @@ pub struct TargetFacts {
     pub name: String,
     /// Its path.
     pub path: String,
-    /// `directory`, `file` or `block_device`.
-    pub kind: String,
+    /// What it is.
+    pub kind: TargetKind,
     /// Bytes of the filesystem, file or device.
     pub size: u64,
     /// Bytes of the test data laid out on it; `null` if there were none.
@@ -143,8 +144,8 @@ pub struct RemoteHostFacts {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LayerFacts {
-    /// `filesystem`, `crypt`, `raid`, `lvm`, `partition`, `loop`, `disk` or `network`.
-    pub kind: String,
+    /// What it is.
+    pub kind: LayerKind,
     /// Device or filesystem type.
     pub name: String,
     /// How deep below the target; members of one array share a level.
@@ -198,7 +199,7 @@ pub struct RepeatFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OffsetLogFacts {
     /// The operation.
-    pub operation: String,
+    pub operation: Operation,
     /// How many good operations more there were, of which no place was kept.
     pub left_out: u64,
     /// The first ones, in the order in which they ended, job after job. Each is the byte of the test data, or of the
@@ -233,9 +234,9 @@ pub struct ImportedFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureFacts {
     /// The operation.
-    pub operation: String,
+    pub operation: Operation,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// The unit of the values.
     pub unit: String,
     /// The value that counts.
@@ -260,11 +261,10 @@ pub struct MeasurementFacts {
     pub target: String,
     /// The step's id.
     pub step: String,
-    /// `read`, `write`, `durable_write`, `sync`, `trim`, `create`, `open`, `stat` or `unlink`; `mixed` where another
-    /// program counts several as one.
-    pub operation: String,
-    /// Such as `bandwidth`, `iops`, `lat_p50`, `lat_p99`, `lat_p99.9`, `lat_mean`, `lat_max`.
-    pub metric: String,
+    /// The operation.
+    pub operation: Operation,
+    /// The metric.
+    pub metric: Metric,
     /// The unit: `B/s`, `1/s`, `ns`, or `1` for shares and ratios.
     pub unit: String,
     /// The rule that made the estimate.
@@ -326,13 +326,13 @@ pub struct RequirementFacts {
     /// The step's id.
     pub step: String,
     /// The operation.
-    pub operation: String,
+    pub operation: Operation,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// The unit of the metric.
     pub unit: String,
-    /// `at_most` or `at_least`.
-    pub bound: String,
+    /// On which side of the limit the figure has to be.
+    pub bound: Bound,
     /// The limit.
     pub limit: f64,
     /// What limit and figure are shares of, if they are: a target's name, or `RUN:TARGET`.
@@ -364,9 +364,9 @@ pub struct ComparisonFacts {
     /// The step's id.
     pub step: String,
     /// The operation.
-    pub operation: String,
+    pub operation: Operation,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// The target compared.
     pub target: String,
     /// The target compared with.
@@ -377,8 +377,8 @@ pub struct ComparisonFacts {
     pub low: Option<f64>,
     /// Upper end of the ratio's 95 % interval.
     pub high: Option<f64>,
-    /// `faster`, `slower`, `same` or `undecided`.
-    pub verdict: String,
+    /// What it comes to.
+    pub verdict: Verdict,
     /// Rounds that would have to be added for a decision, where that can be told.
     pub more_rounds: Option<u32>,
     /// For rates, what stalls do to it, if one was seen on either target.
@@ -386,7 +386,7 @@ pub struct ComparisonFacts {
     pub stalls: Option<StallFacts>,
     /// For rates that are the same so far: what keeps them undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unseen: Option<UnseenFacts>,
+    pub unseen: Option<Unseen>,
     /// The rule that made it.
     pub method: String,
 }
@@ -401,8 +401,8 @@ pub struct StallFacts {
     pub between_low: Option<f64>,
     /// Upper end of its 95 % interval.
     pub between_high: Option<f64>,
-    /// What it comes to: `faster`, `slower`, `same` or `undecided`.
-    pub between_verdict: String,
+    /// What it comes to.
+    pub between_verdict: Verdict,
     /// Share of the time that the target lost in stalls, 0 to 1.
     pub lost: f64,
     /// Lower end of its 95 % interval.
@@ -415,18 +415,6 @@ pub struct StallFacts {
     pub baseline_lost_low: Option<f64>,
     /// Upper end of its 95 % interval; none without a stall.
     pub baseline_lost_high: Option<f64>,
-}
-
-/// Rare stalls that could have gone unseen.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct UnseenFacts {
-    /// Seconds measured on the target of which less was.
-    pub seconds: f64,
-    /// Seconds of the stalls that are allowed for.
-    pub stall_seconds: f64,
-    /// Seconds on each target after which such stalls would have been seen if they mattered.
-    pub more_seconds: f64,
 }
 
 /// One figure for a target over all steps.
@@ -476,7 +464,7 @@ pub struct SharesFacts {
     /// Step's id.
     pub step: String,
     /// Operation.
-    pub operation: String,
+    pub operation: Operation,
     /// Target.
     pub target: String,
     /// The clients.
@@ -526,9 +514,9 @@ pub struct CurveFacts {
     /// Step's id.
     pub step: String,
     /// Operation.
-    pub operation: String,
+    pub operation: Operation,
     /// `bandwidth` in bytes per second or `iops`.
-    pub metric: String,
+    pub metric: Metric,
     /// Numbers of clients in ascending order, with the throughput.
     pub points: Vec<(u32, f64)>,
     /// The fewest clients with 90 % of the highest throughput: between these, by 95 % intervals; `null` if that are all that were tried.
@@ -557,8 +545,8 @@ pub struct CostFacts {
 pub struct FindingFacts {
     /// The rule that speaks.
     pub rule: String,
-    /// `info`, `warning` or `error`.
-    pub severity: String,
+    /// How much it matters.
+    pub severity: Severity,
     /// Whom it is about.
     pub subject: SubjectFacts,
     /// Its message.
@@ -607,8 +595,8 @@ pub struct EvidenceFacts {
 pub struct NoteFacts {
     /// Seconds from the start of the run.
     pub seconds: f64,
-    /// `info`, `warning` or `error`.
-    pub severity: String,
+    /// How much it matters.
+    pub severity: Severity,
     /// What it is about.
     pub topic: String,
     /// The target concerned.
