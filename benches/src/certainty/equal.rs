@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use model::PortableMath;
 use serde_json::Value;
 
 use crate::setting::Setting;
@@ -22,6 +23,9 @@ pub struct EqualArgs {
     #[arg(long, value_name = "TIME", default_value = "45s")]
     budget: String,
 }
+
+/// Half the width of an interval, as a share of the ratio, that is called narrow.
+const NARROW: f64 = 0.03;
 
 /// Four steps of half a second.
 const SUITE: &str = r#"
@@ -64,7 +68,7 @@ pub fn equal(args: &EqualArgs) -> io::Result<String> {
         std::fs::create_dir(scratch.path().join(name))?;
     }
     let mut rows = Vec::new();
-    let (mut judged, mut wrong) = (0, 0);
+    let (mut judged, mut wrong, mut narrow) = (0, 0, 0);
     while judged < args.pairs {
         for comparison in comparisons(args, scratch.path(), &suite)? {
             let text = |key: &str| comparison[key].as_str().unwrap_or_default().to_owned();
@@ -72,11 +76,19 @@ pub fn equal(args: &EqualArgs) -> io::Result<String> {
             judged += 1;
             wrong += usize::from(matches!(text("verdict").as_str(), "faster" | "slower"));
             let interval = format!("{}–{}", number("low"), number("high"));
-            rows.push(vec![text("step"), number("ratio"), interval, text("verdict")]);
+            let ends = comparison["low"].as_f64().zip(comparison["high"].as_f64());
+            let half = ends.map(|(low, high)| (high / low).portable_ln() / 2.0);
+            narrow += usize::from(half.is_some_and(|half| half <= NARROW));
+            let half = half.map_or("–".into(), |half| format!("{:.1} %", 100.0 * half));
+            rows.push(vec![text("step"), number("ratio"), interval, half, text("verdict")]);
         }
     }
-    let table = markdown(&["step", "ratio", "95 %", "verdict"], &rows);
-    Ok(format!("{judged} comparisons of equal targets, {wrong} of them claimed a difference\n\n{table}"))
+    let table = markdown(&["step", "ratio", "95 %", "half width", "verdict"], &rows);
+    Ok(format!(
+        "{judged} comparisons of equal targets, {wrong} of them claimed a difference; half widths of at most {:.0} % in \
+         {narrow}\n\n{table}",
+        100.0 * NARROW
+    ))
 }
 
 /// The headline comparisons of one run.

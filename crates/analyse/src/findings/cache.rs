@@ -5,7 +5,7 @@ use model::{DataClass, Finding, LayerKind, Operation, Preparation, Severity, Ste
 
 use super::context::{Ended, Pair};
 use super::words::percent;
-use super::{Rule, RuleContext, evidence, subject};
+use super::{Rule, RuleContext, evidence, memory_filesystem, subject};
 use crate::measure::device_ratio;
 
 /// A level of block devices below a target, and the median share of the bytes read that it delivered.
@@ -96,7 +96,7 @@ pub(super) fn unwritten_extents(rule: &Rule, context: &RuleContext<'_>) -> Vec<F
 
 pub(super) fn buffered_fallback(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in context.targets() {
+    for target in context.targets().filter(|target| memory_filesystem(target).is_none()) {
         let is_fallback =
             |p: &&Pair<'_>| p.step.workload.direct && p.repeats.iter().any(|r| !r.repeat.started.direct);
         let steps: Vec<&Step> = context.transfers_on(target).filter(is_fallback).map(|p| p.step).collect();
@@ -126,7 +126,8 @@ pub(super) fn not_evicted(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding
         let figures = vec![evidence("share still cached", share, "1")];
         Some(rule.finding(Severity::Warning, pair.subject(), message, figures).changing(share))
     };
-    context.completed().filter(|p| p.step.workload.reads_data()).filter_map(finding).collect()
+    let is_judged = |p: &&Pair<'_>| p.step.workload.reads_data() && memory_filesystem(p.target).is_none();
+    context.completed().filter(is_judged).filter_map(finding).collect()
 }
 
 /// Median ratio of bytes written at the uppermost device to bytes written by the workload.

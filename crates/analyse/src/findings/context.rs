@@ -271,6 +271,12 @@ pub(super) fn evidence(what: impl Into<String>, value: f64, unit: &str) -> Evide
     Evidence { what: what.into(), value, unit: unit.to_owned(), scope: None }
 }
 
+/// The filesystem that keeps a target's files in memory.
+pub(super) fn memory_filesystem(target: &Target) -> Option<&str> {
+    let bottom = target.stack.iter().max_by_key(|layer| layer.level)?;
+    matches!(bottom.name.as_str(), "tmpfs" | "ramfs").then_some(bottom.name.as_str())
+}
+
 pub(super) fn subject(target: &Target, step: Option<&Step>) -> Subject {
     Subject { target: Some(target.name.clone()), step: step.map(|s| s.id.clone()) }
 }

@@ -7,7 +7,7 @@ use model::{
 
 use super::context::Pair;
 use super::words::{list, percent, rate, time};
-use super::{Rule, RuleContext, evidence, subject};
+use super::{Rule, RuleContext, evidence, memory_filesystem, subject};
 use crate::kinds::{KindVerdict, StorageKind, StorageTraits, TRAITS, classify_storage};
 
 /// A pair of this operation whose workload is `wanted`; of several, the one with the most operations in flight.
@@ -109,8 +109,8 @@ struct Claim {
 fn claim(target: &Target) -> Option<Claim> {
     let bottom = target.stack.iter().max_by_key(|layer| layer.level)?;
     let made = |words: String, allows: &[StorageKind]| Some(Claim { words, allows: allows.to_vec() });
-    if matches!(bottom.name.as_str(), "tmpfs" | "ramfs") {
-        return made(bottom.name.clone(), &[StorageKind::Memory]);
+    if let Some(filesystem) = memory_filesystem(target) {
+        return made(filesystem.to_owned(), &[StorageKind::Memory]);
     }
     if bottom.kind == LayerKind::Network {
         // The server may have any storage; it claims only not to be memory in this machine.

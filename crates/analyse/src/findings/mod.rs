@@ -32,7 +32,7 @@ mod words;
 use model::{Evidence, Finding, Severity, Subject};
 
 pub(crate) use context::RuleContext;
-use context::{evidence, subject, total};
+use context::{evidence, memory_filesystem, subject, total};
 pub use link::link_name;
 pub use rules::RULES;
 

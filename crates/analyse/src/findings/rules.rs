@@ -52,7 +52,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "not-evicted",
         speaks_when: "more than 1 % of the data was still in the page cache after asking the kernel to evict it",
-        advice: "measure on storage that is not memory; tmpfs and ramfs are",
+        advice: "use direct I/O, or a --size larger than memory",
         is_told_apart: false,
         apply: cache::not_evicted,
     },
@@ -286,6 +286,13 @@ pub static RULES: &[Rule] = &[
         advice: "use another engine to measure the storage",
         is_told_apart: false,
         apply: size::no_storage,
+    },
+    Rule {
+        name: "in-memory",
+        speaks_when: "the filesystem of a target keeps its files in memory (tmpfs, ramfs)",
+        advice: "name a directory on a disk; `lodestone targets` lists what there is",
+        is_told_apart: false,
+        apply: size::in_memory,
     },
     Rule {
         name: "fits-into-memory",

@@ -5,11 +5,29 @@ use model::{CacheState, Finding, Severity, Step, Target};
 
 use super::context::Pair;
 use super::words::{amount, short_list};
-use super::{Rule, RuleContext, evidence, subject, total};
+use super::{Rule, RuleContext, evidence, memory_filesystem, subject, total};
+
+/// One finding says what three others would say less well: nothing can be evicted from there, nor read directly.
+pub(super) fn in_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for target in context.targets() {
+        let Some(filesystem) = memory_filesystem(target) else { continue };
+        let steps = context.transfers_on(target).count();
+        if steps > 0 {
+            let message = format!(
+                "{filesystem} keeps files in memory: these are figures of memory and of the kernel, and of no disk"
+            );
+            let figures = vec![evidence("steps in memory", steps as f64, "1")];
+            found
+                .push(rule.finding(Severity::Warning, subject(target, None), message, figures).changing(1.0));
+        }
+    }
+    found
+}
 
 pub(super) fn fits_into_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for target in context.targets() {
+    for target in context.targets().filter(|target| memory_filesystem(target).is_none()) {
         let memory = context.run.started.machine(target.host).memory_bytes;
         // Each of several clients has its part of them.
         let own = |all: u64| all / target.clients.len().max(1) as u64;
@@ -61,8 +79,7 @@ pub(super) fn fits_into_device_cache(rule: &Rule, context: &RuleContext<'_>) -> 
     const LIMIT: u64 = 1 << 30;
     let mut found = Vec::new();
     // Filesystems in memory have no device, and so no device cache.
-    let in_memory =
-        |target: &Target| target.stack.iter().all(|l| matches!(l.name.as_str(), "tmpfs" | "ramfs"));
+    let in_memory = |target: &Target| target.stack.is_empty() || memory_filesystem(target).is_some();
     for target in context.targets().filter(|target| !in_memory(target)) {
         let sizes =
             context.transfers_on(target).flat_map(|p| &p.repeats).map(|r| r.repeat.started.size_bytes);

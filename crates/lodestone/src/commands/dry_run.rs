@@ -61,7 +61,7 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
         text.push_str(&format!("{} requires of {} {what}\n    source: {}\n", r.profile, r.step, r.source));
     }
     for (i, (step, settings)) in plan.steps.iter().zip(&resolved.settings).enumerate() {
-        text.push_str(&dry_step(plan, step, settings));
+        text.push_str(&dry_step(plan, step, settings, targets));
         for (target, why) in
             targets.iter().zip(&obstacles).filter_map(|(t, whys)| Some((t, whys[i].as_ref()?)))
         {
@@ -78,7 +78,7 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
     text
 }
 
-fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
+fn dry_step(plan: &Plan, step: &Step, settings: &[Setting], targets: &[Target]) -> String {
     let mut text = format!("\n{}  {}\n", step.id, step.title);
     let set = settings.iter().filter_map(|s| match &s.location {
         SourceLocation::Suite(_) => Some(format!("{} = {}", s.key, s.text)),
@@ -87,6 +87,7 @@ fn dry_step(plan: &Plan, step: &Step, settings: &[Setting]) -> String {
     });
     text.push_str(&format!("    {}\n", set.collect::<Vec<_>>().join(", ")));
     if let (Rounds::Auto { .. }, Some(least), Some(most)) = (plan.rounds, step.shortest_ns, step.stop.time_ns)
+        && targets.iter().all(|target| target.direct)
     {
         text.push_str(&format!(
             "    repeats of {} to {}: at least 50 operations and ten syncs, the first one long; then what decides soonest\n",

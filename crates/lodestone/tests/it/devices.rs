@@ -167,8 +167,9 @@ fn refused_direct_io_falls_back_with_a_finding() {
     assert!(json["repeats"].as_array().unwrap().iter().all(|r| r["direct"] == false));
     let rules: Vec<&str> =
         json["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect();
-    for rule in ["buffered-fallback", "not-evicted"] {
-        assert!(rules.contains(&rule), "{rules:?}");
+    assert!(rules.contains(&"in-memory"), "{rules:?}");
+    for rule in ["buffered-fallback", "not-evicted", "fits-into-memory"] {
+        assert!(!rules.contains(&rule), "`in-memory` says it: {rules:?}");
     }
     assert!(visible(&mount.point).is_empty());
 }

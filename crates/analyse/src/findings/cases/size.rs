@@ -2,8 +2,21 @@
 
 use super::*;
 
+/// On tmpfs, where nothing is direct and nothing can be evicted.
+fn in_memory(run: &mut Run) {
+    run.started.targets[0].stack.truncate(1);
+    run.started.targets[0].stack[0].name = "tmpfs".into();
+    each_started(run, |s| s.direct = false);
+    each_finished(run, |f| f.cache = Some(CacheUse { cached_before_bytes: Some(1 << 30), evicted: true }));
+}
+
 pub(super) fn cases() -> Vec<Case> {
     vec![
+        ("in-memory", true, workload(), in_memory),
+        ("in-memory", false, workload(), NOTHING),
+        ("fits-into-memory", false, workload(), in_memory),
+        ("buffered-fallback", false, workload(), in_memory),
+        ("not-evicted", false, workload(), in_memory),
         ("fits-into-memory", true, workload(), |r| each_started(r, |s| s.direct = false)),
         ("fits-into-memory", false, workload(), |r| {
             r.started.host.memory_bytes = 1 << 30;
