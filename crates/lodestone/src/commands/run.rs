@@ -14,10 +14,13 @@ use analyse::analyse;
 use host::leftovers::{self, Found};
 use host::stacks::{Named, Request};
 use host::{Hold, Roots, consent, identify, presence};
+use model::units::ExactSize;
 use model::{
     EngineKind, Host, LayerKind, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text,
 };
-use plan::{Environment, Level, Problem, Resolved, RunOverrides, again, resolve};
+use plan::{
+    DataNeed, Environment, Level, Problem, Resolved, RunOverrides, again, data_needs, resolve, sizes_within,
+};
 
 use schedule::Scheduler;
 
@@ -184,10 +187,21 @@ impl Planned {
     fn on(request: &Request, cli: &Cli, args: &RunArgs) -> Result<Self, Failure> {
         let (host, engines) = (identify(&Roots::default()), Engines::probe());
         let source = SuiteSource::find(args, &host, Earlier::find(cli, args)?.as_ref())?;
-        let targets = super::stack::planned_targets(request);
+        let mut targets = super::stack::planned_targets(request);
+        label(&mut targets, &args.labels)?;
+        baseline(args, &targets)?;
         let size = super::stack::size_of_data(request.bytes());
         let around = Machines::default().environment(&host, &engines, &targets);
         let resolved = resolve_plan(args, size, &source, around, &targets)?;
+        let sets = data_needs(&resolved.plan, &targets[0], &vec![true; resolved.plan.steps.len()]);
+        if sizes_within(&sets, request.bytes()).is_none() {
+            let needed = sets.iter().map(DataNeed::usual).sum::<u64>();
+            return Err(Failure::usage(format!(
+                "the test data need {}, and each stack has only {}: use a smaller --size",
+                ExactSize(needed),
+                ExactSize(request.bytes())
+            )));
+        }
         Ok(Self { engines, source, targets, resolved })
     }
 

@@ -229,6 +229,11 @@ fn what_cannot_be_made_is_refused_before_anything_is() {
             "there is only 1 round: give --rounds 4 or more, or --makings 1",
         ),
         (["--makings", "4", "--suite", "qick"], "there is no suite `qick`"),
+        (
+            ["--baseline", "xfs", "--rounds", "1"],
+            "there is no target `xfs` for --baseline; the targets are ext4",
+        ),
+        (["--size", "10G", "--rounds", "1"], "the test data need 10 GiB, and each stack has only 1 GiB"),
     ] {
         let run = [&["run", "--on", "image:1G", "--stack", "ext4"], &how[..]].concat();
         let refused = stderr(&command(&bench, &run).output().unwrap());
