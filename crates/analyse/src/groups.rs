@@ -158,6 +158,16 @@ mod tests {
         assert!((ratio - near.comparisons[0].ratio.value).abs() < 1e-9);
     }
 
+    /// A slow rise over the machines was taken for rounds that resemble each other, and the interval was many times as wide.
+    #[test]
+    fn the_order_of_machines_says_nothing() {
+        let interval = |rates: &[f64]| of(rates).unwrap().comparisons[0].ratio.interval.unwrap();
+        let risen = interval(&[1.0, 1.02, 1.04, 1.06, 1.08, 1.10, 1.4, 1.42, 1.44, 1.46, 1.48, 1.50]);
+        let mixed = interval(&[1.06, 1.0, 1.10, 1.04, 1.02, 1.08, 1.46, 1.4, 1.50, 1.44, 1.42, 1.48]);
+        assert!((risen.0 / mixed.0 - 1.0).abs() < 1e-9 && (risen.1 / mixed.1 - 1.0).abs() < 1e-9);
+        assert!(risen.1 / risen.0 < 1.15, "{risen:?}");
+    }
+
     #[test]
     fn one_machine_is_no_sample() {
         assert_eq!(of(&[1.0, 1.4]), None);

@@ -102,36 +102,28 @@ pub fn round_length(ns: u64, most_ns: u64) -> u64 {
     most_ns
 }
 
-/// Figures of short and long repeats of one target, as logarithms.
+/// Figures of rounds of short and of long repeats: of each the logarithm, as a mean over the targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShortAndLong {
-    /// Of the short repeats.
+    /// Of the rounds of short repeats.
     pub short: Vec<f64>,
-    /// Of the long ones.
+    /// Of those of long ones.
     pub long: Vec<f64>,
 }
 
 /// Short ÷ long, if repeats of the two lengths differ by more than `relevant` (a share) and with less than a chance of
 /// `level` by luck. All targets count together: what depends on the length (ramp, caches, read-ahead, clocks) does so for
-/// the step. The spread is that of the short repeats, since there are few long ones.
-pub fn length_effect(targets: &[ShortAndLong], relevant: f64, level: f64) -> Option<f64> {
-    let (mut effect, mut weight, mut squares, mut freedom) = (0.0, 0.0, 0.0, 0.0);
-    for ShortAndLong { short, long } in targets {
-        let Some((mean, deviation)) = mean_and_deviation(short) else { continue };
-        if long.is_empty() {
-            continue;
-        }
-        let longs = long.iter().sum::<f64>() / long.len() as f64;
-        let own = 1.0 / (1.0 / short.len() as f64 + 1.0 / long.len() as f64);
-        effect += own * (mean - longs);
-        weight += own;
-        squares += deviation.powi(2) * (short.len() - 1) as f64;
-        freedom += (short.len() - 1) as f64;
-    }
-    if weight == 0.0 || freedom < 3.0 {
+/// the step. Rounds are the sample, because the repeats of one share a mood of the machine; the spread is that of the
+/// short ones, since there are few long ones.
+pub fn length_effect(rounds: &ShortAndLong, relevant: f64, level: f64) -> Option<f64> {
+    let ShortAndLong { short, long } = rounds;
+    let (mean, deviation) = mean_and_deviation(short)?;
+    let freedom = short.len() as f64 - 1.0;
+    if long.is_empty() || freedom < 3.0 {
         return None;
     }
-    let (effect, error) = (effect / weight, (squares / freedom / weight).sqrt());
+    let effect = mean - long.iter().sum::<f64>() / long.len() as f64;
+    let error = deviation * (1.0 / short.len() as f64 + 1.0 / long.len() as f64).sqrt();
     let p = if error > 0.0 { 2.0 * t_above((effect / error).abs(), freedom) } else { 0.0 };
     (effect.abs() > (1.0 + relevant).portable_ln() && p < level).then(|| effect.portable_exp())
 }
@@ -201,14 +193,11 @@ mod tests {
         let noise = Normal::new(0.0, 0.05).unwrap();
         let mut draw =
             |middle: f64, n: usize| -> Vec<f64> { (0..n).map(|_| middle + noise.sample(&mut rng)).collect() };
-        let mut both = |effect: f64| {
-            let mut one = || ShortAndLong { short: draw(effect, 20), long: draw(0.0, 2) };
-            [one(), one()]
-        };
+        let mut both = |effect: f64| ShortAndLong { short: draw(effect, 20), long: draw(0.0, 2) };
         let found = length_effect(&both(0.4), 0.03, 0.001).unwrap();
         assert!((found / 0.4f64.portable_exp() - 1.0).abs() < 0.1, "{found}");
         let wrong = (0..1000).filter(|_| length_effect(&both(0.0), 0.03, 0.001).is_some()).count();
         assert!(wrong <= 5, "{wrong} of 1000");
-        assert_eq!(length_effect(&[ShortAndLong { short: vec![9.0; 20], long: vec![] }], 0.03, 0.001), None);
+        assert_eq!(length_effect(&ShortAndLong { short: vec![9.0; 20], long: vec![] }, 0.03, 0.001), None);
     }
 }

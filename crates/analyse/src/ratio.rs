@@ -158,8 +158,8 @@ impl RatioTest {
         let mut test = if own.exposures.is_empty() || base.exposures.is_empty() {
             let (body, freedom) = match pairing {
                 Pairing::None => {
-                    let of = |side: Side<'_>| by_making(&logs(side.values), side.makings);
-                    unpaired(&of(own), &of(base), centre)?
+                    let of = |side: Side<'_>| sample(&logs(side.values), side.makings, centre);
+                    unpaired(of(own)?, of(base)?)
                 }
                 _ if own.makings > 1 => {
                     with_freedom(centre(&by_making(&paired_logs(own.values, base.values), own.makings))?)
@@ -199,10 +199,9 @@ impl RatioTest {
                 let of = |body: &[Undisturbed], makings: u32| {
                     let logs = pseudo_logs(&weighed(body));
                     let rounds = body.iter().map(|round| round.round);
-                    by_making(&rounds.zip(logs).collect::<Vec<_>>(), makings)
+                    sample(&rounds.zip(logs).collect::<Vec<_>>(), makings, RobustMean::plain)
                 };
-                let (body, freedom) =
-                    unpaired(&of(&own.body, makings), &of(&base.body, of_base), RobustMean::plain)?;
+                let (body, freedom) = unpaired(of(&own.body, makings)?, of(&base.body, of_base)?);
                 (body, freedom, None)
             }
             _ => {
@@ -494,17 +493,25 @@ fn paired_logs(own: &[(u32, f64)], base: &[(u32, f64)]) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// The difference of two means, with Welch's and Satterthwaite's degrees of freedom. Values that resemble each other are as few as they
-/// are worth.
-fn unpaired(own: &[f64], base: &[f64], centre: Centre) -> Option<(RobustMean, f64)> {
-    let worth = |mean: RobustMean| RobustMean { kept: (mean.kept / mean.inflation).max(2.0), ..mean };
-    let (a, b) = (worth(centre(own)?), worth(centre(base)?));
+/// The mean of one side. Rounds that resemble each other are as few as they are worth; makings, and the machines of a group, have
+/// no order in which one could resemble the one before it.
+fn sample(values: &[(u32, f64)], makings: u32, centre: Centre) -> Option<RobustMean> {
+    let mean = centre(&by_making(values, makings))?;
+    Some(if makings > 1 {
+        RobustMean { error: mean.error / mean.inflation.sqrt(), inflation: 1.0, ..mean }
+    } else {
+        RobustMean { kept: (mean.kept / mean.inflation).max(2.0), ..mean }
+    })
+}
+
+/// The difference of two means, with Welch's and Satterthwaite's degrees of freedom.
+fn unpaired(a: RobustMean, b: RobustMean) -> (RobustMean, f64) {
     let (va, vb) = (a.error.powi(2), b.error.powi(2));
     let shares = va.powi(2) / (a.kept - 1.0) + vb.powi(2) / (b.kept - 1.0);
     let freedom = if shares > 0.0 { (va + vb).powi(2) / shares } else { a.kept + b.kept - 2.0 };
     let kept = a.kept.min(b.kept);
     let (mean, error) = (a.mean - b.mean, (va + vb).sqrt());
-    Some((RobustMean { mean, error, kept, inflation: 1.0 }, freedom))
+    (RobustMean { mean, error, kept, inflation: 1.0 }, freedom)
 }
 
 /// Rates with their weights.

@@ -3,7 +3,9 @@
 //! The first round has long repeats, as long as the suite says. They show how fast the storage is, and a few more of them,
 //! interleaved later, whether short repeats measure the same. All other repeats are as short as the storage allows, and
 //! after a few rounds as long as decides soonest ([`analyse::best_length`]). Where short repeats give other figures than
-//! long ones, they are set aside and the length grows.
+//! long ones, they are set aside and the length grows. One long round with a stall, or in a bad second of the machine, is
+//! not enough for that: it only makes the next round long, and short repeats have to differ whichever long round is left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +35,8 @@ const RELEVANT: f64 = 0.03;
 const LEVEL: f64 = 0.001;
 /// By how much repeats become longer where short ones differ.
 const GROWTH: u64 = 4;
+/// Long rounds out of turn, at most, to find out whether short repeats of one length differ.
+const MOST_CHECKS: u32 = 3;
 
 /// The lengths of all steps, by the index of the step; only of those whose length the run chooses.
 #[derive(Debug, Default)]
@@ -54,6 +58,11 @@ struct StepLength {
     short_rounds: u32,
     long_rounds: u32,
     next_long: u32,
+    /// Short repeats differ, but not whichever long round is left out: the next round is long.
+    is_suspected: bool,
+    /// This round is long for that reason.
+    is_check: bool,
+    checks: u32,
     /// Operations per second of the slowest long repeat.
     per_second: f64,
     noise: Vec<RepeatNoise>,
@@ -84,6 +93,9 @@ impl StepLength {
             short_rounds: 0,
             long_rounds: 0,
             next_long: BEFORE_LONG,
+            is_suspected: false,
+            is_check: false,
+            checks: 0,
             per_second: f64::INFINITY,
             noise: Vec::new(),
             figures: Vec::new(),
@@ -99,7 +111,8 @@ impl StepLength {
     fn begin_round(&mut self, there_is_time: bool) {
         let due = self.short_rounds >= self.next_long;
         let is_first = self.short_ns.is_none();
-        self.is_long = is_first || (due && there_is_time && self.has_lengths());
+        self.is_check = std::mem::take(&mut self.is_suspected) && self.has_lengths();
+        self.is_long = is_first || self.is_check || (due && there_is_time && self.has_lengths());
         if self.is_long && !is_first {
             self.next_long = self.short_rounds + BEFORE_LONG * 3u32.pow(self.long_rounds.min(6));
         }
@@ -146,7 +159,7 @@ impl StepLength {
         };
         if self.is_long {
             self.long_rounds += 1;
-            return None;
+            return if self.is_check { self.compare_lengths(step) } else { None };
         }
         self.short_rounds += 1;
         let around_ns = self.around.0.checked_div(self.around.1).unwrap_or(0) + self.timing(step).ramp_ns;
@@ -161,24 +174,50 @@ impl StepLength {
             self.noise.clear();
         }
         let is_due = self.short_rounds >= ROUNDS_TO_CHOOSE as u32 && self.short_rounds.is_power_of_two();
-        let ratio = if is_due && self.has_lengths() { self.effect()? } else { return None };
+        if is_due && self.has_lengths() { self.compare_lengths(step) } else { None }
+    }
+
+    /// Sets short repeats aside if they differ from long ones; if that rests on one round, the next one is a check.
+    fn compare_lengths(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
+        let ratio = self.effect_without(None)?;
+        let long = self.figures.iter().filter(|f| f.length_ns >= self.long_ns);
+        let rounds: BTreeSet<u32> = long.map(|f| f.round).collect();
+        let holds = |round| self.effect_without(Some(round)).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
+        if !rounds.into_iter().all(holds) {
+            self.is_suspected = self.checks < MOST_CHECKS;
+            self.checks += u32::from(self.is_suspected);
+            return None;
+        }
         let length_ns = self.short_ns?;
         let longer = round_length(length_ns * GROWTH, self.long_ns);
         let shorter = self.figures.extract_if(.., |f| f.length_ns < longer).collect();
         self.least_ns = longer;
         self.short_ns = Some(longer);
+        self.checks = 0;
         let (step, long_ns) = (step.id.clone(), self.long_ns);
         Some((shorter, SetAsideReason::TooShort { step, length_ns, long_ns, ratio }))
     }
 
-    fn effect(&self) -> Option<f64> {
-        let lanes: BTreeSet<usize> = self.figures.iter().map(|f| f.lane).collect();
-        let of = |lane: usize, long: bool| {
-            let own = self.figures.iter().filter(move |f| f.lane == lane);
-            own.filter(|f| (f.length_ns >= self.long_ns) == long).map(|f| f.ln).collect()
+    /// Short ÷ long, if that differs; without the repeats of one round if that is given.
+    fn effect_without(&self, round: Option<u32>) -> Option<f64> {
+        let is_short = |f: &&Figure| f.length_ns < self.long_ns;
+        let counted = || self.figures.iter().filter(|f| Some(f.round) != round);
+        let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        // What a target does in short repeats is its own; rounds differ in what they add to it.
+        let mut own: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        counted().filter(is_short).for_each(|f| own.entry(f.lane).or_default().push(f.ln));
+        let own: BTreeMap<usize, f64> = own.iter().map(|(lane, figures)| (*lane, mean(figures))).collect();
+        let mut rounds: BTreeMap<(bool, u32), Vec<f64>> = BTreeMap::new();
+        for figure in counted() {
+            if let Some(own) = own.get(&figure.lane) {
+                rounds.entry((is_short(&figure), figure.round)).or_default().push(figure.ln - own);
+            }
+        }
+        let of = |short| {
+            let rounds = rounds.iter().filter(move |((is_short, _), _)| *is_short == short);
+            rounds.map(|(_, added)| mean(added)).collect()
         };
-        let both = |lane: &usize| ShortAndLong { short: of(*lane, false), long: of(*lane, true) };
-        length_effect(&lanes.iter().map(both).collect::<Vec<_>>(), RELEVANT, LEVEL)
+        length_effect(&ShortAndLong { short: of(true), long: of(false) }, RELEVANT, LEVEL)
     }
 }
 
@@ -221,6 +260,11 @@ impl Lengths {
         let long: u64 = self.0.values().map(long_figures).sum();
         let mut left = (budget_ns / LONG_SHARE).saturating_sub(long);
         for (step, length) in &mut self.0 {
+            if lanes(*step) == 0 {
+                // Its turn to have long repeats, or to be checked, comes when it takes part again.
+                length.is_long &= length.short_ns.is_none();
+                continue;
+            }
             let cost = length.long_ns * lanes(*step);
             length.begin_round(cost <= left);
             if length.is_long {
@@ -296,13 +340,23 @@ mod tests {
 
     /// Rounds in which the figures of long and short repeats are these.
     fn measure(length: &mut StepLength, rounds: u32, short: f64, long: f64) -> Vec<(u32, Option<usize>)> {
+        measure_with(length, rounds, short, |_| long)
+    }
+
+    /// The same, with a figure of long repeats that may be another in each round.
+    fn measure_with(
+        length: &mut StepLength,
+        rounds: u32,
+        short: f64,
+        long: impl Fn(u32) -> f64,
+    ) -> Vec<(u32, Option<usize>)> {
         let (step, mut aside) = (step(), Vec::new());
         for round in 0..rounds {
             length.begin_round(true);
             for lane in 0..2 {
                 // A little noise, so that there is a spread.
                 let noise = 1.0 + 0.01 * f64::from((round * 7 + lane * 3) % 5);
-                let ln = (noise * if length.is_long { long } else { short }).portable_ln();
+                let ln = (noise * if length.is_long { long(round) } else { short }).portable_ln();
                 let (length_ns, repeat, lane) = (length.length_ns(), 2 * round + lane, lane as usize);
                 length.figures.push(Figure { repeat, round, lane, length_ns, ln });
                 if !length.is_long && length.choice.is_none() {
@@ -331,9 +385,57 @@ mod tests {
     fn short_repeats_that_measure_something_else_are_set_aside_and_become_longer() {
         let mut length = length(100 * MS, 1000 * MS);
         let aside = measure(&mut length, 7, 2.0, 1.0);
-        assert_eq!(aside, [(4, Some(8))], "four rounds of two targets");
+        assert_eq!(aside, [(5, Some(8))], "four rounds of two targets, after a second long one");
         assert_eq!(length.short_ns, Some(500 * MS));
         assert!(length.figures.iter().all(|f| f.length_ns >= 500 * MS));
+    }
+
+    #[test]
+    fn a_step_that_takes_no_part_in_a_round_keeps_its_turn() {
+        let mut lengths = Lengths::default();
+        let mut one = length(100 * MS, 1000 * MS);
+        measure(&mut one, 2, 1.0, 1.0);
+        (one.short_rounds, one.next_long) = (BEFORE_LONG, BEFORE_LONG);
+        lengths.0.insert(0, one);
+        let is_long = |lengths: &Lengths| lengths.0[&0].is_long;
+        lengths.begin_round(u64::MAX, &[(1, 0)]);
+        assert!(!is_long(&lengths));
+        lengths.begin_round(u64::MAX, &[(0, 0), (0, 1)]);
+        assert!(is_long(&lengths), "it is due, and there is time");
+        lengths.begin_round(u64::MAX, &[(0, 0), (0, 1)]);
+        assert!(!is_long(&lengths), "and only once");
+    }
+
+    /// Both targets of a round are measured within a second, in the same mood of the machine: six rounds of a disk in
+    /// memory on a processor with two speeds, in thousands of operations per second.
+    #[test]
+    fn targets_of_one_round_are_one_observation() {
+        let mut measured = length(100 * MS, 500 * MS);
+        let rounds = [(25.7, 24.3), (19.5, 17.9), (16.5, 16.8), (16.4, 16.6), (16.7, 18.3), (25.1, 24.8)];
+        for (round, (a, b)) in (0..).zip(rounds) {
+            let length_ns = if [0, 5].contains(&round) { 500 * MS } else { 100 * MS };
+            for (lane, value) in [a, b].into_iter().enumerate() {
+                let ln = f64::portable_ln(value);
+                measured.figures.push(Figure { repeat: round, round, lane, length_ns, ln });
+            }
+        }
+        assert_eq!(measured.effect_without(None), None);
+        // The same as rounds of twelve targets of their own, which nothing ties together.
+        measured.figures.iter_mut().for_each(|f| (f.round, f.lane) = (f.round * 2 + f.lane as u32, 0));
+        assert!(measured.effect_without(None).is_some());
+    }
+
+    /// A run of 100 s lost 32 of 40 repeats of a step: in the second long round the machine was slow for a moment.
+    #[test]
+    fn one_slow_long_round_is_checked_and_sets_nothing_aside() {
+        for slow in [0, 6] {
+            let mut length = length(100 * MS, 1000 * MS);
+            let long = |round| if round == slow { 0.6 } else { 1.0 };
+            assert_eq!(measure_with(&mut length, 40, 1.0, long), [], "round {slow}");
+            assert_eq!(length.short_ns, Some(100 * MS));
+            assert!(length.long_rounds > 3, "a check out of turn: {}", length.long_rounds);
+            assert!(length.checks <= MOST_CHECKS);
+        }
     }
 
     #[test]

@@ -12,7 +12,10 @@ pub fn conforms(value: &Value, schema: &Value, root: &Value, at: &str) {
         // Something that may be missing.
         let [there, null] = &choices[..] else { panic!("{at}: {choices:?}") };
         assert_eq!(null["type"], "null", "{at}");
-        return if value.is_null() { () } else { conforms(value, there, root, at) };
+        if !value.is_null() {
+            conforms(value, there, root, at);
+        }
+        return;
     }
     if let Some(words) = schema["oneOf"].as_array() {
         let is_known = words.iter().any(|word| {
