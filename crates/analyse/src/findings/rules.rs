@@ -290,7 +290,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "in-memory",
         speaks_when: "the filesystem of a target keeps its files in memory (tmpfs, ramfs)",
-        advice: "name a directory on a disk; `lodestone targets` lists what there is",
+        advice: "choose a directory on a disk; `lodestone targets` lists what is available",
         is_told_apart: false,
         apply: size::in_memory,
     },

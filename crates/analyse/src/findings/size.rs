@@ -15,7 +15,7 @@ pub(super) fn in_memory(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> 
         let steps = context.transfers_on(target).count();
         if steps > 0 {
             let message = format!(
-                "{filesystem} keeps files in memory: these are figures of memory and of the kernel, and of no disk"
+                "{filesystem} keeps its files in memory: these figures are of memory and the kernel, not of a disk"
             );
             let figures = vec![evidence("steps in memory", steps as f64, "1")];
             found

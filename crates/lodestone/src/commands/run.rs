@@ -163,7 +163,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
 fn measure_ciphers(cli: &Cli, roots: &Roots, targets: &mut [Target]) {
     let is_encrypted = |target: &Target| target.stack.iter().any(|layer| layer.kind == LayerKind::Crypt);
     if !cli.quiet && targets.iter().any(is_encrypted) {
-        output::say("measuring how fast this machine encrypts in memory: a few seconds");
+        output::say("benchmarking the ciphers in memory; this takes a few seconds");
     }
     host::measure_ciphers(roots, targets);
 }
@@ -197,7 +197,7 @@ impl Planned {
         if sizes_within(&sets, request.bytes()).is_none() {
             let needed = sets.iter().map(DataNeed::usual).sum::<u64>();
             return Err(Failure::usage(format!(
-                "the test data need {}, and each stack has only {}: use a smaller --size",
+                "the test data need {}, but each stack holds only {}; use a smaller --size",
                 ExactSize(needed),
                 ExactSize(request.bytes())
             )));

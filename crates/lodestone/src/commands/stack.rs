@@ -106,13 +106,13 @@ pub(super) fn measured_makings(making: Making, makings: u32, plan: &Plan) -> Res
         if rounds == 1 { "is" } else { "are" },
         counted(rounds as usize, "round")
     );
-    let way_out = format!("give --rounds {makings} or more, or --makings {rounds}");
+    let way_out = format!("use --rounds {makings} or more, or --makings {rounds}");
     match making {
         Making { makings: Some(_), .. } => Err(Failure::usage(format!(
-            "--makings {makings}: each round measures one making, and {there_are}: {way_out}"
+            "--makings {makings}: each round measures one making, but {there_are}; {way_out}"
         ))),
         Making { by_region: true, .. } => Err(Failure::usage(format!(
-            "--by-region: each round measures one of the {makings} regions, and {there_are}: {way_out}"
+            "--by-region: each round measures one of the {makings} regions, but {there_are}; {way_out}"
         ))),
         _ => Ok(rounds),
     }

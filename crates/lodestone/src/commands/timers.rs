@@ -65,7 +65,7 @@ fn install(cli: &Cli, args: &InstallArgs) -> Result<ExitCode, Failure> {
         for when in cron_times(&args.watched)? {
             output::print(format!("{when}  {}\n", cron_command(phase, &program, &here, &words)))?;
         }
-        output::say("there is no systemd here; add this with crontab -e");
+        output::say("systemd is not running here; add this line with crontab -e");
         return Ok(ExitCode::SUCCESS);
     };
     let directory = units()?;

@@ -219,26 +219,26 @@ fn what_cannot_be_made_is_refused_before_anything_is() {
     assert!(refused.contains("give an image's blocks back"), "{refused}");
     let often = making("image:1G", "ext4", &["--makings", "4", "--rounds", "2"]);
     let refused = stderr(&command(&bench, &often).output().unwrap());
-    assert!(refused.contains("give --rounds 4 or more, or --makings 2"), "{refused}");
+    assert!(refused.contains("use --rounds 4 or more, or --makings 2"), "{refused}");
     let suite = bench.path("once.toml");
     std::fs::write(&suite, "rounds = 1\n[[step]]\nid = \"read\"\n").unwrap();
     let suite = suite.to_str().unwrap();
     for (how, words) in [
         (
             ["--makings", "4", "--suite", suite],
-            "there is only 1 round: give --rounds 4 or more, or --makings 1",
+            "there is only 1 round; use --rounds 4 or more, or --makings 1",
         ),
         (["--makings", "4", "--suite", "qick"], "there is no suite `qick`"),
         (
             ["--baseline", "xfs", "--rounds", "1"],
             "there is no target `xfs` for --baseline; the targets are ext4",
         ),
-        (["--size", "10G", "--rounds", "1"], "the test data need 10 GiB, and each stack has only 1 GiB"),
+        (["--size", "10G", "--rounds", "1"], "the test data need 10 GiB, but each stack holds only 1 GiB"),
     ] {
         let run = [&["run", "--on", "image:1G", "--stack", "ext4"], &how[..]].concat();
         let refused = stderr(&command(&bench, &run).output().unwrap());
         assert!(refused.contains(words), "{refused}");
-        assert!(!refused.contains("making ext4"), "nothing is made first: {refused}");
+        assert!(!refused.contains("making ext4"), "nothing may be made before it is refused: {refused}");
     }
     let both = ["run", ".", "--on", "image:1G", "--stack", "ext4"];
     assert_eq!(command(&bench, &both).output().unwrap().status.code(), Some(2));
