@@ -117,7 +117,7 @@ impl<'a> CallWorker<'a> {
         first: Box<WorkerInterval>,
         sink: &mut impl IntervalSink,
     ) -> WorkerReport {
-        let grid = (self.spec.ramp_ns, self.spec.interval_ns);
+        let grid = self.spec.limits.grid(self.spec.ramp_ns, self.spec.interval_ns);
         let mut times = Times::start(shared_start_ns, first, grid, sink);
         let deadline = times.deadline(self.spec.limits);
         let mut now = times.now();

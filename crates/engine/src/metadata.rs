@@ -132,7 +132,7 @@ impl<'a> MetadataWorker<'a> {
         first: Box<WorkerInterval>,
         sink: &mut impl IntervalSink,
     ) -> WorkerReport {
-        let grid = (self.spec.ramp_ns, self.spec.interval_ns);
+        let grid = self.spec.limits.grid(self.spec.ramp_ns, self.spec.interval_ns);
         let mut times = Times::start(shared_start_ns, first, grid, sink);
         let deadline = times.deadline(self.spec.limits);
         let mut now = shared_start_ns;
@@ -546,7 +546,7 @@ mod tests {
             work.operations = vec![MetadataOperation::Create];
         }
         let mut worker = MetadataWorker::new(&spec, &signals).unwrap();
-        let mut timeline = Timeline::new(first(&spec), 0, 0, 100_000_000);
+        let mut timeline = Timeline::new(first(&spec), 0, spec.limits.grid(0, 100_000_000));
         let failed = Err(io::Error::from_raw_os_error(libc::EIO));
         let sync = Sync { took_ns: 5_000, result: failed };
         worker.record(Operation::Create, (Ok(100), Some(sync)), 7_000, 10_000, &mut timeline);

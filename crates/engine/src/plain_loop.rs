@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use model::{FailureKind, Operation};
 
 use crate::clock::StopClock;
-use crate::recorder::{IntervalSink, Timeline, WorkerInterval};
+use crate::recorder::{Grid, IntervalSink, Timeline, WorkerInterval};
 use crate::worker::{Limits, Signals, WorkerFailure, WorkerReport};
 
 /// A worker's clock and its intervals.
@@ -20,14 +20,9 @@ pub(crate) struct Times<'s, S: IntervalSink> {
 
 impl<'s, S: IntervalSink> Times<'s, S> {
     /// Begins at the common start of all workers, in the machine's monotonic time.
-    pub fn start(
-        shared_start_ns: u64,
-        first: Box<WorkerInterval>,
-        (ramp_ns, interval_ns): (u64, u64),
-        sink: &'s mut S,
-    ) -> Self {
+    pub fn start(shared_start_ns: u64, first: Box<WorkerInterval>, grid: Grid, sink: &'s mut S) -> Self {
         let clock = StopClock::start(shared_start_ns);
-        let timeline = Timeline::new(first, shared_start_ns, ramp_ns, interval_ns);
+        let timeline = Timeline::new(first, shared_start_ns, grid);
         Self { clock, sink, origin_ns: shared_start_ns, timeline }
     }
 

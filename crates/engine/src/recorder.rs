@@ -138,12 +138,23 @@ pub(crate) trait IntervalSink {
     fn deliver(&mut self, full: Box<WorkerInterval>);
 }
 
+/// Times of a repeat, in nanoseconds from its start.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid {
+    pub ramp_ns: u64,
+    /// The planned end, if the time is limited.
+    pub time_ns: Option<u64>,
+    pub interval_ns: u64,
+}
+
 /// Divides a worker's time into intervals: the ramp on its own grid, then the measured time on another that
 /// begins where the ramp ends.
 pub(crate) struct Timeline {
     /// Start of the repeat by the worker's clock.
     origin_ns: u64,
     ramp_end_ns: u64,
+    /// The planned end of the repeat; `u64::MAX` if its time is not limited.
+    end_ns: u64,
     interval_ns: u64,
     /// End of the current interval by the worker's clock.
     pub boundary_ns: u64,
@@ -154,11 +165,12 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub fn new(current: Box<WorkerInterval>, origin_ns: u64, ramp_ns: u64, interval_ns: u64) -> Self {
+    pub fn new(current: Box<WorkerInterval>, origin_ns: u64, grid: Grid) -> Self {
         let mut timeline = Self {
             origin_ns,
-            ramp_end_ns: origin_ns + ramp_ns,
-            interval_ns,
+            ramp_end_ns: origin_ns + grid.ramp_ns,
+            end_ns: grid.time_ns.map_or(u64::MAX, |ns| origin_ns + ns),
+            interval_ns: grid.interval_ns,
             boundary_ns: 0,
             integrated_ns: origin_ns,
             current,
@@ -170,7 +182,13 @@ impl Timeline {
     fn begin(&mut self, start_ns: u64) {
         let end = start_ns + self.interval_ns;
         let in_ramp = start_ns < self.ramp_end_ns;
-        self.boundary_ns = if in_ramp { end.min(self.ramp_end_ns) } else { end };
+        let is_only = start_ns == self.ramp_end_ns && end >= self.end_ns;
+        self.boundary_ns = match in_ramp {
+            true => end.min(self.ramp_end_ns),
+            // The measured time of a short repeat is one interval, with what completes soon after its end.
+            false if is_only => self.end_ns + self.interval_ns,
+            false => end,
+        };
         self.current.phase = if in_ramp { Phase::Ramp } else { Phase::Measure };
         self.current.start_ns = start_ns - self.origin_ns;
     }

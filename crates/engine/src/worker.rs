@@ -231,7 +231,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         sink: &mut impl IntervalSink,
     ) -> io::Result<WorkerReport> {
         let origin = self.clock.start(shared_start_ns);
-        let mut timeline = Timeline::new(first, origin, self.spec.ramp_ns, self.spec.interval_ns);
+        let grid = self.spec.limits.grid(self.spec.ramp_ns, self.spec.interval_ns);
+        let mut timeline = Timeline::new(first, origin, grid);
         let begin = origin + self.spec.workload.modifiers.start_delay_ns;
         self.deadline_ns = self.spec.limits.time_ns.map_or(u64::MAX, |ns| begin + ns);
         self.arrivals =

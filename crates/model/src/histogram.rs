@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 const PER_OCTAVE: u64 = 128;
 const PER_OCTAVE_LOG2: u32 = PER_OCTAVE.trailing_zeros();
 
+/// Below this latency, 16 ms, [`Histogram::coarse`] has fewer buckets.
+pub const COARSE_BELOW_NS: u64 = 1 << 24;
+
 /// Number of buckets that cover every `u64` nanosecond value.
 pub const BUCKETS: usize = ((64 - PER_OCTAVE_LOG2 as usize) + 1) * PER_OCTAVE as usize;
 
@@ -341,6 +344,29 @@ impl Histogram {
         }
     }
 
+    /// The same values in fewer buckets, up to [`COARSE_BELOW_NS`]: eight for each power of two, so that a value is at most
+    /// 1/8 off. Count, sum, minimum and maximum stay exact, and so do the buckets above, where stalls are.
+    pub fn coarse(&self) -> Self {
+        let mut groups: Vec<(usize, u64)> = Vec::new();
+        let (mut group, mut lowest) = (None, 0);
+        let outer = [self.min_ns, self.max_ns].map(bucket_of);
+        for (index, count) in self.buckets.iter() {
+            let is_kept = outer.contains(&index) || bucket_bounds(index).1 >= COARSE_BELOW_NS;
+            let own = (!is_kept).then_some(index as u64 * 8 / PER_OCTAVE);
+            match groups.last_mut() {
+                Some(last) if own.is_some() && own == group => {
+                    *last = (usize::midpoint(lowest, index), last.1 + count);
+                }
+                _ => {
+                    groups.push((index, count));
+                    lowest = index;
+                }
+            }
+            group = own;
+        }
+        Self { buckets: Buckets::collect(groups.into_iter()), ..*self }
+    }
+
     /// Adds everything that `other` holds. Merging halves gives the histogram of the whole.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
@@ -495,6 +521,22 @@ mod tests {
             let told = histogram.percentile_ns(percent).unwrap();
             prop_assert!(told.abs_diff(truth) <= truth / 128, "told {told}, truth {truth}");
             prop_assert!(told <= *values.last().unwrap() && told >= values[0]);
+        }
+
+        #[test]
+        fn coarse_buckets_keep_what_is_exact_and_what_is_long(values in prop::collection::vec(latencies(), 1..300), percent in 0.0f64..=100.0) {
+            let histogram = histogram_of(&values);
+            let coarse = histogram.coarse();
+            let exact = |h: &Histogram| (h.count(), h.sum_ns(), h.min_ns(), h.max_ns());
+            prop_assert_eq!(exact(&coarse), exact(&histogram));
+            let long = |h: &Histogram| h.buckets().filter(|b| b.1 >= COARSE_BELOW_NS).collect::<Vec<_>>();
+            prop_assert_eq!(long(&coarse), long(&histogram));
+            let [told, truth] = [&coarse, &histogram].map(|h| h.percentile_ns(percent).unwrap());
+            prop_assert!(told.abs_diff(truth) <= truth.max(128) / 8, "told {told}, was {truth}");
+            let of_short = coarse.buckets().filter(|b| b.1 < COARSE_BELOW_NS).count();
+            prop_assert!(of_short <= 2 + 8 * (24 - 6), "{of_short} buckets");
+            let text = serde_json::to_string(&coarse).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), coarse, "stored and read back");
         }
 
         #[test]

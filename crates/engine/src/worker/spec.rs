@@ -14,6 +14,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use super::pauses::Flow;
 use crate::buffers::{BufferPlan, Buffers};
 use crate::content::Content;
+use crate::recorder::Grid;
 use crate::sim::SimModel;
 use crate::stamps::StampComparison;
 use crate::verify::Generations;
@@ -59,6 +60,12 @@ pub(crate) struct Limits {
     pub time_ns: Option<u64>,
     pub operations: Option<u64>,
     pub bytes: Option<u64>,
+}
+
+impl Limits {
+    pub fn grid(self, ramp_ns: u64, interval_ns: u64) -> Grid {
+        Grid { ramp_ns, time_ns: self.time_ns, interval_ns }
+    }
 }
 
 /// All parameters of one worker.

@@ -208,6 +208,33 @@ fn intervals_cover_the_repeat_and_are_empty_in_a_stall() {
     assert_eq!(ramp_ends, 1, "an interval ends where the ramp does");
 }
 
+/// A second interval for the operations in flight at the end of a repeat of 100 ms was a sixth of all logs.
+#[test]
+fn the_measured_time_of_a_short_repeat_is_one_interval_but_a_stall_after_it() {
+    let intervals = |sim: SimModel, jobs: u32| {
+        let short = Workload { iodepth: 4, jobs, ..workload() };
+        let done = simulate_task(short, time(100 * MS), sim, |task| task.ramp_ns = 30 * MS);
+        let count = done.of(Operation::Read).count;
+        let times = done.intervals.iter().map(|i| (i.phase, i.start_ns / MS, i.len_ns / MS));
+        (count, done.outcome.window_ns / MS, times.collect::<Vec<_>>())
+    };
+    let ramp = (Phase::Ramp, 0, 30);
+    for jobs in [1, 3] {
+        let counted = u64::from(jobs) * 4 * 19;
+        assert_eq!(
+            intervals(fixed(7 * MS), jobs),
+            (counted, 103, vec![ramp, (Phase::Measure, 30, 103)]),
+            "of {jobs} jobs"
+        );
+    }
+    let stalled = SimModel { stalls: vec![SimStall { at_ns: 128 * MS, len_ns: 300 * MS }], ..fixed(7 * MS) };
+    let (_, window, times) = intervals(stalled, 1);
+    assert!(window > 250, "{window}");
+    let measured: Vec<_> = times[1..].iter().map(|(_, start, len)| (*start, *len)).collect();
+    assert_eq!(measured[..2], [(30, 200), (230, 100)], "{times:?}");
+    assert_eq!(measured.iter().map(|(_, len)| len).sum::<u64>(), window);
+}
+
 #[test]
 fn workers_merge_into_one_series_and_equal_their_sum() {
     let done = simulate(Workload { jobs: 5, ..workload() }, time(SECOND), fixed(MS));

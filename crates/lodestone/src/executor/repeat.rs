@@ -10,8 +10,8 @@ use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{Counters, difference, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, ClientPart, EngineChoice, EngineKind, Event, FailureKind,
-    IntegrityCheck, Mix, Operation, Pace, Pattern, Regions, RepeatFailure, RepeatFinished, RepeatOutcome,
-    RepeatStarted, Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
+    IntegrityCheck, Interval, Mix, Operation, Pace, Pattern, Phase, Regions, RepeatFailure, RepeatFinished,
+    RepeatOutcome, RepeatStarted, Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
 use schedule::{MOST_SEED, Order};
 
@@ -371,7 +371,13 @@ fn work(
         }
     });
     let counting = counting.as_ref().map(|counting| counting as &engine::Barrier<'_>);
-    let mut emit = |interval| local.emit(Event::Interval(interval));
+    let mut emit = |mut interval: Interval| {
+        if interval.phase == Phase::Ramp {
+            // Of what does not count, stalls are enough: short repeats would spend a third of the log on it.
+            interval.operations.values_mut().for_each(|stats| stats.lat = stats.lat.coarse());
+        }
+        local.emit(Event::Interval(interval));
+    };
     let outcome = engine::run_at(task, &interrupt, counting, &mut emit);
     local.barrier = barrier;
     let broken = |source| RigError::Engine { step: step.id.clone(), target: target.name.clone(), source };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::common::*;
-use model::{DeviceActivity, Operation, Repeat};
+use model::{DeviceActivity, Operation, Phase, Repeat};
 
 /// Bytes that the whole repeat moved in one direction, the ramp included.
 fn moved(repeat: &Repeat, operation: Operation) -> u64 {
@@ -87,6 +87,23 @@ fn logged_bytes_match_the_process_counters() {
             agree_on(wanted, &repeats, &counted, &format!("{options:?}"));
         }
     }
+}
+
+/// The histograms of ramps were a third of the log of a run with short repeats.
+#[test]
+fn only_the_ramp_has_coarse_histograms() {
+    let bench = Bench::new();
+    let options =
+        ["--rw", "randread", "--iodepth", "8", "--io-size", "32M", "--runtime", "3600s", "--ramp", "50ms"];
+    let repeats = repeats(&bench, &bench.disk(), &options);
+    let intervals = || repeats.iter().flat_map(|repeat| &repeat.intervals);
+    let of = |phase| {
+        intervals().filter(move |i| i.phase == phase).filter_map(|i| i.operations.get(&Operation::Read))
+    };
+    let mut ramp = of(Phase::Ramp).peekable();
+    assert!(ramp.peek().is_some(), "nothing was read in a ramp");
+    assert!(ramp.all(|stats| stats.lat == stats.lat.coarse() && stats.lat.count() == stats.count));
+    assert!(of(Phase::Measure).any(|stats| stats.lat != stats.lat.coarse()));
 }
 
 #[test]
