@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use super::page;
-use super::tables::{TABLES, tables};
+use clap::builder::PossibleValuesParser;
+
+use super::page::{self, Amounts};
+use super::tables::{TABLES, table};
 
 /// How much is simulated.
 #[derive(Clone, Debug, clap::Args)]
@@ -19,11 +21,12 @@ pub struct CertaintyArgs {
     /// Simulated measurements per figure of the tables of `repeats`, which --md includes
     #[arg(long, default_value_t = 4000)]
     draws: usize,
-    /// Only the table of this name; with --md the others must be what the code gives now
-    #[arg(long, value_name = "NAME", value_parser = TABLES)]
-    table: Option<String>,
+    /// Only the tables of these names; those of `repeats` only with --md
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(page::names().collect::<Vec<_>>()))]
+    table: Vec<String>,
     /// Write the tables of this command and of `repeats` between their marks in a page of the book, instead of printing
-    /// them; an hour and a half of processor time with --runs 300 --stalls 2000
+    /// them: without --table those that were made of other code, of other numbers, or by hand; all of them take an hour and a
+    /// half of processor time with --runs 300 --stalls 2000
     #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = page::PAGE)]
     md: Option<PathBuf>,
 }
@@ -33,16 +36,19 @@ pub struct CertaintyArgs {
 /// # Errors
 /// The page cannot be read or written, or lacks the mark of a table.
 pub fn certainty(args: &CertaintyArgs) -> io::Result<String> {
-    let Some(path) = &args.md else { return Ok(printed(args.runs, args.table.as_deref())) };
+    let CertaintyArgs { runs, draws, .. } = *args;
+    let Some(path) = &args.md else { return printed(runs, &args.table) };
     let before = fs::read_to_string(path)?;
-    let after =
-        page::filled(&before, args.runs, args.stalls.unwrap_or(args.runs), args.draws, args.table.as_deref())
-            .map_err(io::Error::other)?;
+    let amounts = Amounts { runs, stalls: args.stalls.unwrap_or(runs), draws };
+    let after = page::filled(&before, &page::small(), amounts, &args.table).map_err(io::Error::other)?;
     fs::write(path, after)?;
-    Ok(format!("{}: {} runs, {} draws", path.display(), args.runs, args.draws))
+    Ok(format!("{}: {runs} runs, {draws} draws", path.display()))
 }
 
-fn printed(n: u64, only: Option<&str>) -> String {
+fn printed(n: u64, only: &[String]) -> io::Result<String> {
+    if let Some(name) = only.iter().find(|name| !TABLES.contains(&name.as_str())) {
+        return Err(io::Error::other(format!("`lodestone-benches repeats` prints the table {name}")));
+    }
     let heading = |table: &str| match table {
         "equal-targets" => "Equal targets: false \"faster\" or \"slower\"",
         "true-difference" => "A true difference of 5 %",
@@ -65,10 +71,10 @@ fn printed(n: u64, only: Option<&str>) -> String {
         "{n} simulated runs per figure; shares in %, with a standard error of at most {:.1}.\n",
         error(n)
     );
-    for (name, table) in tables(n, only) {
-        text.push_str(&format!("\n### {}\n\n{table}", heading(name)));
+    for name in TABLES.into_iter().filter(|name| only.is_empty() || only.iter().any(|only| only == name)) {
+        text.push_str(&format!("\n### {}\n\n{}", heading(name), table(name, n)));
     }
-    text
+    Ok(text)
 }
 
 /// The standard error in % of a share of 5 % over `n` runs.

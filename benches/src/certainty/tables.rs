@@ -55,10 +55,9 @@ pub(super) const TABLES: [&str; 16] = [
     "stalls",
 ];
 
-/// Every table with its name, or only one.
-pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> {
-    let wanted = TABLES.into_iter().filter(|name| only.is_none_or(|only| only == *name));
-    let table = |name| match name {
+/// One of [`TABLES`].
+pub(super) fn table(name: &str, n: u64) -> String {
+    match name {
         "equal-targets" => equal_targets(n),
         "true-difference" => true_difference(n),
         "coverage" => coverage(n),
@@ -70,15 +69,19 @@ pub(super) fn tables(n: u64, only: Option<&str>) -> Vec<(&'static str, String)> 
         "makings" => makings_table(n),
         "groups" => groups_table(n),
         "odd" => odd_table(n * 5),
-        "required" => required_table(n, &NOISES, &SPREADS),
-        // A search takes as long as a dozen verdicts.
+        "required" => required_table(n, noises_for(n), &SPREADS),
         "changes" => changes_table(n * 5),
         "delays" => delays_table(n),
-        "headroom" => headroom_table(n.div_ceil(3), &NOISES, &SPREADS[1..]),
+        // A search takes as long as a dozen verdicts.
+        "headroom" => headroom_table(if n < 10 { 1 } else { n.div_ceil(3) }, noises_for(n), &SPREADS[1..]),
         // It takes as long as all others together; a few runs show as well as more whether the code has changed.
         _ => stalls_table(if n < 10 { 1 } else { n }),
-    };
-    wanted.map(|name| (name, table(name))).collect()
+    }
+}
+
+/// The noises of tables whose figures take long: from a few runs, two show as well as all whether the code has changed.
+fn noises_for(n: u64) -> &'static [Noise] {
+    if n < 10 { &[Noise::Stalls, Noise::Machine(0.5)] } else { &NOISES }
 }
 
 fn percent(share: f64) -> String {

@@ -224,7 +224,7 @@ fn answer(
         };
         return (format!("is {whose} ({})", mount.name), true);
     }
-    if let Some(memory) = stack.iter().find(|l| ["tmpfs", "ramfs"].contains(&l.name.as_str())) {
+    if let Some(memory) = stack.iter().find(|l| l.is_memory()) {
         return (format!("is in memory ({})", memory.name), true);
     }
     if ends.is_empty() {

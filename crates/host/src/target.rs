@@ -235,10 +235,8 @@ fn reported_alignment(file: &File) -> Option<u32> {
 /// Filesystems without a device accept the flag for direct I/O (tmpfs from Linux 6.6 on), but there is nothing
 /// below their page cache. A device on such a filesystem is a different case.
 fn is_in_memory(target: &Target) -> bool {
-    const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
     let own = target.stack.iter().find(|l| l.name != "overlay");
-    target.kind != TargetKind::BlockDevice
-        && own.is_some_and(|l| l.kind == LayerKind::Filesystem && IN_MEMORY.contains(&l.name.as_str()))
+    target.kind != TargetKind::BlockDevice && own.is_some_and(Layer::is_memory)
 }
 
 fn logical_block(roots: &Roots, stack: &[Layer]) -> Option<u32> {

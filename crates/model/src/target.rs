@@ -94,6 +94,14 @@ pub struct Layer {
     pub facts: BTreeMap<String, String>,
 }
 
+impl Layer {
+    /// True for a filesystem that is nothing but memory.
+    pub fn is_memory(&self) -> bool {
+        const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+        self.kind == LayerKind::Filesystem && IN_MEMORY.contains(&self.name.as_str())
+    }
+}
+
 impl Target {
     /// True if a machine with this number works on it.
     pub fn is_on(&self, machine: u32) -> bool {

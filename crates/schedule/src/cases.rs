@@ -389,6 +389,29 @@ fn repeats_become_short_where_every_place_allows_it() {
     assert!(long.orders.iter().all(|order| order.timing.time_ns == Some(2 * SECOND) && order.start == 0.0));
 }
 
+/// A run of `quick` on memory with a budget of 25 s took 45 s, and nothing had said so.
+#[test]
+fn two_rounds_that_take_longer_than_the_budget_are_announced() {
+    let of = |seconds: u64, may_shorten: bool| {
+        let mut run = Run::new(plan(ONE, auto(seconds)), Sequence::Balanced, 2, 10);
+        let mut lanes = run.scheduler.lanes.clone();
+        lanes[1].may_shorten = may_shorten;
+        run.scheduler.at(lanes);
+        run.go(|order, _| noisy(order, 1000.0))
+    };
+    let late = of(6, false);
+    let [told] = late.notes("forecast")[..] else { panic!("{:?}", late.notes("forecast")) };
+    assert!(told.contains("end after about 10 s: later than the budget of 6 s"), "{told}");
+    assert_eq!(late.orders.len(), 4);
+    assert!(
+        of(6, true)
+            .notes("forecast")
+            .iter()
+            .chain(&of(60, false).notes("forecast"))
+            .all(|note| !note.contains("two rounds"))
+    );
+}
+
 #[test]
 fn rounds_end_when_the_watched_step_is_steady_or_all_is_written() {
     let mut until_steady = plan(TWO, Rounds::Fixed(60));

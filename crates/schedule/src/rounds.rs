@@ -6,6 +6,7 @@ use std::time::Duration;
 use analyse::{
     Aims, Series, forecasts, rungs_in_turn, settled, settled_requirements, steady_state, unexposed,
 };
+use model::units::ShortDuration;
 use model::{Reference, Requirement, Rounds, Severity};
 use rand::seq::SliceRandom;
 
@@ -44,6 +45,7 @@ impl Scheduler {
         let all = self.pairs(number);
         if number == 0 {
             self.begin_lengths(&all);
+            self.tell_least(&all);
         }
         let pairs = self.reach.within(number, all.clone());
         if pairs.is_empty() || self.is_enough(number, &pairs) {
@@ -62,6 +64,25 @@ impl Scheduler {
         let Rounds::Auto { budget_ns, precision_ppm } = self.plan.rounds else { return };
         if precision_ppm > 0 && self.lanes.iter().all(|lane| lane.may_shorten) {
             self.lengths.begin(&self.plan, budget_ns, pairs.len());
+        }
+    }
+
+    /// Says so before the first round if the fewest rounds take longer than the budget. Lengths that the run chooses fit into it.
+    fn tell_least(&mut self, pairs: &[(usize, usize)]) {
+        let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return };
+        let least_ns = self.round_ns(pairs).saturating_mul(u64::from(FEWEST_ROUNDS));
+        let end_ns = self.now_ns.saturating_add(least_ns);
+        if end_ns > budget_ns.saturating_add(budget_ns / 20)
+            && !pairs.iter().any(|pair| self.lengths.has(pair.0))
+        {
+            let second = 1_000_000_000;
+            let [least, budget] = [end_ns.div_ceil(second) * second, budget_ns].map(ShortDuration);
+            let message = format!(
+                "two rounds, the fewest that give intervals, end after about {least}: later than the budget of {budget} \
+                 (shorter with --only, --skip or --runtime)"
+            );
+            self.say(Said::Forecast(message.clone()));
+            self.note(Severity::Info, "forecast", None, message);
         }
     }
 

@@ -1,4 +1,3 @@
-//! The structure test, as a test.
+//! The documents of the tree, and copies of them that are broken.
 
 mod book;
-mod tidy;

@@ -274,7 +274,7 @@ pub(super) fn evidence(what: impl Into<String>, value: f64, unit: &str) -> Evide
 /// The filesystem that keeps a target's files in memory.
 pub(super) fn memory_filesystem(target: &Target) -> Option<&str> {
     let bottom = target.stack.iter().max_by_key(|layer| layer.level)?;
-    matches!(bottom.name.as_str(), "tmpfs" | "ramfs").then_some(bottom.name.as_str())
+    bottom.is_memory().then_some(bottom.name.as_str())
 }
 
 pub(super) fn subject(target: &Target, step: Option<&Step>) -> Subject {

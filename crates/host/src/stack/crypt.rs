@@ -7,7 +7,7 @@ use model::{LayerKind, Target, fact};
 
 use super::Facts;
 use crate::Roots;
-use crate::programs::ask;
+use crate::programs::{self, ask};
 
 const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
 
@@ -38,13 +38,19 @@ pub(super) fn facts(roots: &Roots, name: &str, table: &str, facts: &mut Facts) {
 }
 
 /// Adds to the encrypted layers of targets what their ciphers do in memory: what encryption costs at most, and whether it is the cipher
-/// that costs it. Takes two seconds or so for each cipher; nothing is added where cryptsetup is not installed.
-pub fn measure_ciphers(roots: &Roots, targets: &mut [Target]) {
+/// that costs it. Takes two seconds or so for each cipher, which `announce` is to say before; nothing is done where there is
+/// none, or where cryptsetup is not installed.
+pub fn measure_ciphers(roots: &Roots, targets: &mut [Target], announce: impl FnOnce()) {
     /// Each direction takes about a second, and longer on a slow board.
     const LONGEST: Duration = Duration::from_secs(20);
     let mut known: BTreeMap<(String, String), Option<(u64, u64)>> = BTreeMap::new();
     let layers = targets.iter_mut().flat_map(|target| &mut target.stack);
-    for layer in layers.filter(|layer| layer.kind == LayerKind::Crypt) {
+    let mut encrypted = layers.filter(|layer| layer.kind == LayerKind::Crypt).peekable();
+    if encrypted.peek().is_none() || programs::find(roots, "cryptsetup").is_none() {
+        return;
+    }
+    announce();
+    for layer in encrypted {
         let get = |name: &str| layer.facts.get(name).cloned();
         let Some(cipher) = get(fact::CIPHER).zip(get(fact::KEY_BITS)) else { continue };
         let rates = known.entry(cipher).or_insert_with_key(|(cipher, bits)| {

@@ -5,6 +5,7 @@ use model::{Plan, Reference, Rounds, Step, Target};
 use plan::{AUTO_SIZE_BYTES, Resolved, Setting, SourceLocation};
 
 use super::engines::Engines;
+use crate::executor::shortage;
 
 /// The text of a dry run.
 pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines) -> String {
@@ -15,6 +16,9 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
         let layers = target.stack_line();
         let layers = if layers.is_empty() { String::new() } else { format!(" ({layers})") };
         text.push_str(&format!("target {name}: {path}{layers}\n"));
+        if let Some(shortage) = Some(target).filter(|t| t.is_on(0)).and_then(|t| shortage(plan, t)) {
+            text.push_str(&format!("{shortage}\n"));
+        }
     }
     text.push_str(&format!("{}\n", engines.sentence()));
     let obstacles: Vec<Vec<Option<String>>> = targets.iter().map(|t| plan::obstacles(plan, t)).collect();
@@ -44,6 +48,7 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
             ShortDuration(budget_ns)
         ),
     });
+    text.push_str(&over_budget(plan, targets, 2.0 * seconds));
     for ladder in &plan.ladders {
         let loads: Vec<String> = ladder.rungs.iter().map(|rung| rung.load.to_string()).collect();
         text.push_str(&format!("seeks how many {} are carried: {}\n", ladder.unit, loads.join(", ")));
@@ -76,6 +81,18 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
     let untouched: Vec<String> = untouched.map(|o| format!("{} = {}", o.key, o.default)).collect();
     text.push_str(&format!("\nby default: {}\n", untouched.join(", ")));
     text
+}
+
+/// That two rounds, which take so many seconds, take longer than the budget; nothing where the run chooses the lengths.
+fn over_budget(plan: &Plan, targets: &[Target], seconds: f64) -> String {
+    match plan.rounds {
+        Rounds::Auto { budget_ns, .. }
+            if seconds * 1e9 > budget_ns as f64 && !targets.iter().all(|t| t.direct) =>
+        {
+            format!("but two rounds are made in any case, which takes about {seconds:.0} s\n")
+        }
+        _ => String::new(),
+    }
 }
 
 fn dry_step(plan: &Plan, step: &Step, settings: &[Setting], targets: &[Target]) -> String {

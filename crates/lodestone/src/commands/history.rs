@@ -7,6 +7,7 @@ use analyse::{
     Difference, Estimator, FigureKey, History, Moment, OddMachine, PastFigure, differences, headline,
     histories, histories_by_hour, measurements, moments, odd_machines,
 };
+use model::units::counted;
 use model::{Estimate, Metric, Operation, Run, Step};
 use record::{LeftOut, Listing, Log, RunState, RunSummary, Store};
 use report::{Cycle, Followed, PastRun, RunView, json};
@@ -256,10 +257,14 @@ pub(super) fn follow(store: &Store, args: &HistoryArgs) -> Result<Found, Failure
     let (titles, figures) = followed(&past, &wanted);
     let histories = histories(figures);
     if histories.is_empty() {
-        let few = if past.len() < 2 {
-            format!("of the {stored} stored runs {} match", past.len())
-        } else {
-            format!("{} runs match, and no two of them measured the same step on the same target", past.len())
+        let few = match (stored, past.len()) {
+            (0, _) => "no run is stored".to_owned(),
+            (1, 1) => "only one run is stored".to_owned(),
+            (stored, 0) => format!("of {} none matches", counted(stored, "stored run")),
+            (stored, 1) => format!("of {stored} stored runs only one matches"),
+            (_, runs) => {
+                format!("{runs} runs match, and no two of them measured the same step on the same target")
+            }
         };
         return Err(Failure::usage(format!(
             "there is no history: {few}; repeat a run with the same steps, target names and --size"

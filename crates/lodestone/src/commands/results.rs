@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use analyse::{Analysis, Pairing, Series, analyse, telemetry};
 use model::units::counted;
-use model::{Note, Run, Severity};
+use model::{Note, Run, Severity, Target};
 use record::{DAMAGE_TOPIC, Listing, Log, RunSummary, Store};
 use report::{AnalysedRun, RunView, TerminalText, json};
 
@@ -175,9 +175,14 @@ pub(crate) fn shown(
 
 /// The named baseline, or the run's own.
 pub(crate) fn baseline(run: &Run, wanted: Option<&str>) -> Result<String, Failure> {
-    let names: Vec<&str> = run.started.targets.iter().map(|t| t.name.as_str()).collect();
+    baseline_of(&run.started.targets, &run.started.baseline, wanted)
+}
+
+/// The named baseline of these targets, or else this one.
+pub(super) fn baseline_of(targets: &[Target], own: &str, wanted: Option<&str>) -> Result<String, Failure> {
+    let names: Vec<&str> = targets.iter().map(|t| t.name.as_str()).collect();
     match wanted {
-        None => Ok(run.started.baseline.clone()),
+        None => Ok(own.to_owned()),
         Some(name) if names.contains(&name) => Ok(name.to_owned()),
         Some(name) => Err(Failure::usage(format!(
             "there is no target `{name}` for --baseline; the targets are {}",

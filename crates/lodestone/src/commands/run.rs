@@ -15,9 +15,7 @@ use host::leftovers::{self, Found};
 use host::stacks::{Named, Request};
 use host::{Hold, Roots, consent, identify, presence};
 use model::units::ExactSize;
-use model::{
-    EngineKind, Host, LayerKind, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text,
-};
+use model::{EngineKind, Host, Plan, Reference, RunStarted, Severity, Step, Target, TargetKind, path_text};
 use plan::{
     DataNeed, Environment, Level, Problem, Resolved, RunOverrides, again, data_needs, resolve, sizes_within,
 };
@@ -29,7 +27,7 @@ use super::dry_run::dry_run;
 use super::engines::Engines;
 use super::machines::{Machines, overwritten_here};
 use super::report::after_run;
-use super::results::shown;
+use super::results::{baseline_of, shown};
 use super::stack::Made;
 use super::suite_source::{SuiteSource, Work};
 use super::verdict::concluded;
@@ -113,7 +111,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     if args.dry_run {
         return show_dry_run(args, &roots, &resolved, &with_own(targets, own), &engines, &source);
     }
-    measure_ciphers(cli, &roots, &mut own);
+    host::measure_ciphers(&roots, &mut own, || announce_ciphers(cli));
     let targets = with_own(targets, own.clone());
     let store = store(cli)?;
     let stacks = made.as_ref().map(|(stacks, _)| *stacks);
@@ -159,13 +157,10 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     broken.map_or(Ok(code), |error| Err(Failure::failed(error)))
 }
 
-/// Measures what the ciphers of encrypted targets do in memory, and says so: it takes a while.
-fn measure_ciphers(cli: &Cli, roots: &Roots, targets: &mut [Target]) {
-    let is_encrypted = |target: &Target| target.stack.iter().any(|layer| layer.kind == LayerKind::Crypt);
-    if !cli.quiet && targets.iter().any(is_encrypted) {
+fn announce_ciphers(cli: &Cli) {
+    if !cli.quiet {
         output::say("benchmarking the ciphers in memory; this takes a few seconds");
     }
-    host::measure_ciphers(roots, targets);
 }
 
 /// The targets with those of this machine as they are now.
@@ -533,15 +528,7 @@ fn measured_by(earlier: Option<&Earlier>, plan: &mut Plan, targets: &[Target]) -
 }
 
 fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {
-    let names: Vec<&str> = targets.iter().map(|t| t.name.as_str()).collect();
-    match &args.baseline {
-        None => Ok(names[0].to_owned()),
-        Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
-        Some(name) => Err(Failure::usage(format!(
-            "there is no target `{name}` for --baseline; the targets are {}",
-            names.join(", ")
-        ))),
-    }
+    baseline_of(targets, &targets[0].name, args.baseline.as_deref())
 }
 
 /// Removes leftovers of killed runs from the target directories and from the scratch directories of other programs.

@@ -9,7 +9,7 @@ use engine::{Generations, IoTarget, Task};
 use host::testfiles::{TestFileError, TestFiles, free_bytes};
 use model::units::counted;
 use model::{
-    BlockSizes, Event, LaidOut, Mix, Operation, Pattern, RepeatOutcome, Severity, Step, Stop, SyncRule,
+    BlockSizes, Event, LaidOut, Mix, Operation, Pattern, Plan, RepeatOutcome, Severity, Step, Stop, SyncRule,
     Target, TargetKind, Workload,
 };
 use plan::{DataKey, DataNeed, data_needs, sizes_within};
@@ -48,6 +48,15 @@ fn sizes(sets: &[DataNeed], target: &Target) -> Result<Vec<u64>, RigError> {
         RigError::NoSpace { target: name(), path: target.path.clone(), needed, free, reserve }
     };
     sizes_within(sets, usable).ok_or_else(no_space)
+}
+
+/// Why the test data of the plan do not fit on a target, as far as it can be told without laying them out.
+pub(crate) fn shortage(plan: &Plan, target: &Target) -> Option<String> {
+    let runs: Vec<bool> = plan::obstacles(plan, target).iter().map(Option::is_none).collect();
+    match sizes(&data_needs(plan, target, &runs), target) {
+        Err(error @ (RigError::NoSpace { .. } | RigError::TooSmall { .. })) => Some(error.to_string()),
+        _ => None,
+    }
 }
 
 impl Local<'_> {

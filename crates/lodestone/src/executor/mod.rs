@@ -21,14 +21,15 @@ use std::time::Duration;
 
 use host::presence::Presence;
 use host::{Hold, Roots};
-use model::{EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, Severity, Step, Target};
+use model::{EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, Severity, Step, Target, Units};
+use report::display_bytes;
 use schedule::{Executor, Lane, Lost, Measured, Order, Outcome, Said};
 
 use crate::progress::Progress;
 use crate::recorder::Recorder;
 use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
-pub(crate) use layout::OpenSize;
+pub(crate) use layout::{OpenSize, shortage};
 use plan::{DataKey, DataNeed};
 pub(crate) use repeat::engine_of;
 use telemetry::Telemetry;
@@ -148,7 +149,8 @@ impl TargetState {
 pub(crate) enum RigError {
     /// The test data do not fit.
     #[error(
-        "{target}: the test data need {needed} bytes, and {free} bytes are free in {path} ({reserve} of them must stay free); use a smaller --size"
+        "{target}: the test data need {}, and {} are free in {path} ({} of that must stay free); use a smaller --size",
+        display_bytes(*needed, Units::Binary), display_bytes(*free, Units::Binary), display_bytes(*reserve, Units::Binary)
     )]
     NoSpace { target: String, path: PathBuf, needed: u64, free: u64, reserve: u64 },
     /// The data set is too small for the plan.

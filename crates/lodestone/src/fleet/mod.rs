@@ -232,10 +232,7 @@ impl<'a> Fleet<'a> {
         self.remotes[machine - 1].order(order, self.local.plan);
         let why = match self.reply(machine) {
             Ok(Reply::Ended { failure, lost }) => {
-                let last = self.local.recorder.run().repeats.last();
-                let measured = last.filter(|last| last.started.repeat == order.repeat);
-                let measured = measured.map(|last| Measured::of(self.local.plan, step, last));
-                return Outcome { took_ns: 0, measured, failure, lost };
+                return Outcome { took_ns: 0, measured: self.measured(order), failure, lost };
             }
             Ok(_) => self.unasked(machine),
             Err(why) => why,
@@ -251,7 +248,10 @@ impl<'a> Fleet<'a> {
             );
         }
         let lost = (!self.is_stopped()).then(|| Lost::Machine(why.clone()));
-        let Some(repeat) = under_way else { return Outcome { lost, ..Outcome::default() } };
+        let Some(repeat) = under_way else {
+            // It may have been lost between the end of the repeat and the reply.
+            return Outcome { measured: self.measured(order), lost, ..Outcome::default() };
+        };
         let operation = step.workload.operations().first().copied().unwrap_or(Operation::Read);
         let at_ns = self.local.recorder.at_ns();
         let is_failure = !self.is_stopped();
@@ -259,9 +259,14 @@ impl<'a> Fleet<'a> {
         let outcome = failure.clone().map_or(RepeatOutcome::Interrupted, RepeatOutcome::Failed);
         let finished = RepeatFinished::uncounted(repeat, at_ns, outcome);
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
-        let measured =
-            self.local.recorder.run().repeats.last().map(|last| Measured::of(self.local.plan, step, last));
-        Outcome { took_ns: 0, measured, failure, lost }
+        Outcome { took_ns: 0, measured: self.measured(order), failure, lost }
+    }
+
+    /// What is recorded of the repeat that was ordered.
+    fn measured(&self, order: &Order) -> Option<Measured> {
+        let (plan, run) = (self.local.plan, self.local.recorder.run());
+        let last = run.repeats.last().filter(|last| last.started.repeat == order.repeat)?;
+        Some(Measured::of(plan, &plan.steps[order.step], last))
     }
 }
 

@@ -203,14 +203,10 @@ fn a_target_without_space_is_given_up_and_others_measured() {
         assert_eq!(run.repeats.iter().filter(|r| r.is_complete()).count(), 2);
         assert!(run.repeats.iter().all(|r| r.started.target == "disk"));
         let said = run.notes.iter().find(|n| n.topic == "target-given-up").unwrap();
-        assert!(
-            said.message.contains("bytes are free") && said.message.contains("--size"),
-            "{}",
-            said.message
-        );
+        assert!(said.message.contains("MiB are free") && said.message.contains("--size"), "{}", said.message);
     }
     let said = bench.fails(3, &[&["run", small], &options[..]].concat());
-    assert!(said.contains("bytes are free"), "{said}");
+    assert!(said.contains("need 64.0 MiB") && said.contains("MiB are free"), "{said}");
 }
 
 /// Where 32 bits do not suffice, which matters on 32-bit processors: offsets, sizes and what is told of them.

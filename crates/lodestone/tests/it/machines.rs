@@ -126,6 +126,22 @@ fn a_machine_that_is_lost_is_told_and_the_others_go_on() {
     }
 }
 
+/// The repeat was in the result, and the scheduler knew nothing of it.
+#[test]
+fn a_repeat_counts_whose_machine_is_lost_before_it_has_answered() {
+    // The connection ends with what follows the first end of a repeat.
+    let script =
+        "exec 3<&0; \"$@\" <&3 3<&- | sed -u '/\"event\":\"repeat_finished\"/q' & exec >&- 3<&-; wait";
+    let machines = Machines::with(script);
+    let output = machines.command(&["--rounds", "3", "--runtime", "100ms", "--json"]).output().unwrap();
+    let run: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    assert_eq!((count(&run, "a:disk", "completed"), count(&run, "b:there", "completed")), (3, 1));
+    let notes = run["notes"].as_array().unwrap();
+    let given_up = notes.iter().find(|note| note["topic"] == "target-given-up").unwrap();
+    assert_eq!(given_up["target"], "b:there");
+}
+
 #[test]
 fn an_agent_ends_with_its_run() {
     let machines = Machines::with(KNOWN);

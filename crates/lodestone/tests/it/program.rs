@@ -566,8 +566,12 @@ fn a_verified_run_checks_its_blocks() {
 #[test]
 fn oversized_test_data_are_refused_before_any_write() {
     let bench = Bench::new();
-    let said = bench.fails(3, &["run", bench.disk().to_str().unwrap(), "--rw", "read", "--size", "900T"]);
-    assert!(said.contains("bytes are free") && said.contains("--size"), "{said}");
+    let disk = bench.disk();
+    let oversized = ["run", disk.to_str().unwrap(), "--rw", "read", "--size", "900T"];
+    let said = bench.fails(3, &oversized);
+    assert!(said.contains("need 900 TiB") && said.contains("are free") && said.contains("--size"), "{said}");
+    let told = bench.ok(&[&oversized[..], &["--dry-run"]].concat());
+    assert!(told.contains("the test data need 900 TiB"), "{told}");
     assert!(bench.visible().is_empty());
 }
 
