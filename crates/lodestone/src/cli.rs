@@ -501,7 +501,7 @@ pub struct TargetsArgs {
 
     /// Show what is behind the paths, such as which volume of which cloud, with the evidence: what the firmware and the disks
     /// say of themselves, and latency, limits and burst credit from stored runs
-    #[arg(long, requires = "paths", conflicts_with = "health")]
+    #[arg(long, requires = "paths", conflicts_with_all = ["health", "all"])]
     pub explain: bool,
 
     /// Print JSON, with the health

@@ -25,11 +25,13 @@ pub struct MachineArgs {
 
     /// Measure all targets at the same time, as clients of one storage: each repeat begins at one moment on all of them, and what
     /// counts is what they did together
-    #[arg(long, hide_short_help = true, conflicts_with_all = ["stack", "via"], help_heading = MACHINES)]
+    #[arg(long, hide_short_help = true, help_heading = MACHINES, conflicts_with_all = [
+        "stack", "leave", "with_layers", "makings", "by_region", "precondition", "via",
+    ])]
     pub together: bool,
 
     /// Compare these numbers of clients, the first of the targets each: how the storage scales
-    #[arg(long, hide_short_help = true, value_name = "N,N…", value_delimiter = ',', requires = "together",
+    #[arg(long, hide_short_help = true, value_name = "N,N…", value_delimiter = ',', requires = "together", conflicts_with_all = ["stack", "via"],
           value_parser = clap::value_parser!(u32).range(1..), help_heading = MACHINES)]
     pub clients: Vec<u32>,
 }

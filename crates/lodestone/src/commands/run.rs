@@ -47,7 +47,16 @@ use crate::{interrupt, output};
 /// Wrong usage, or a failure that is not the storage's.
 pub fn run(cli: &Cli, args: &RunArgs) -> Result<ExitCode, Failure> {
     super::push::check(&args.push)?;
-    let (Some(on), Some(stacks)) = (&args.on, &args.stack) else { return measure(cli, args, None) };
+    let (on, stacks) = match (&args.on, &args.stack) {
+        (Some(on), Some(stacks)) => (on, stacks),
+        (None, None) => return measure(cli, args, None),
+        // The parser misses it beside a TARGET, with which --on conflicts.
+        _ => {
+            return Err(Failure::usage(
+                "--stack needs --on GROUND, where the stacks are made, such as --on image:4G, and no TARGET",
+            ));
+        }
+    };
     let interrupt = watch()?;
     let reach = &args.machines.reach;
     let (mut request, server) = super::stack::request(on, stacks, args.making, reach, &interrupt)?;

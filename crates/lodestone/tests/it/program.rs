@@ -374,6 +374,28 @@ fn usage_errors_state_the_problem_and_the_remedy() {
     assert_eq!(bench.visible(), Vec::<String>::new());
 }
 
+/// What an option needs is not asked for beside what that conflicts with: `run DIR --stack ext4` measured DIR.
+#[test]
+fn no_option_is_ignored_for_want_of_another() {
+    let bench = Bench::new();
+    let disk = bench.disk();
+    let disk = disk.to_str().unwrap();
+    let cases: [(&[&str], &str); 8] = [
+        (&["run", disk, "--stack", "ext4"], "--on"),
+        (&["run", disk, disk, "--leave", "--together"], "--leave"),
+        (&["run", disk, disk, "--makings", "3", "--together"], "--makings"),
+        (&["run", disk, "--makings", "3"], "--stack"),
+        (&["run", "--on", "image:1G", "--stack", "ext4", "--clients", "1"], "--clients"),
+        (&["run", disk, "--via", "fio", "--clients", "1"], "--clients"),
+        (&["targets", "--explain", "--all"], "--explain"),
+        (&["show", "last", "--columns", "host", "--details"], "--layout"),
+    ];
+    for (args, expected) in cases {
+        let said = bench.fails(2, args);
+        assert!(said.contains(expected), "{args:?} should name {expected}:\n{said}");
+    }
+}
+
 #[test]
 fn a_dry_run_shows_the_plan_and_does_nothing() {
     let bench = Bench::new();
