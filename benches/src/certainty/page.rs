@@ -104,9 +104,11 @@ fn complaint(page: &str, small: &str, name: &str) -> Result<(), String> {
     let span = TableSpan::of(page, name)?;
     let told = &page[span.stamp];
     if !told.contains(&digest("small", &small[TableSpan::of(small, name)?.table])) {
+        let amount = told.strip_prefix(END).and_then(|rest| rest.strip_prefix(": ")?.split(';').next());
         return Err(format!(
             "the code gives other figures than when the table {name} was written: run `cargo run --release -p \
-             lodestone-benches -- certainty --md`"
+             lodestone-benches -- certainty --md --table {name} {}`",
+            amount.unwrap_or_default()
         ));
     }
     if !told.contains(&digest("table", &page[span.table])) {
@@ -191,10 +193,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:#?}");
             found.into_iter().next().unwrap()
         };
-        assert!(
-            only(&page, &small.replace("| 1 drift", "| 2 drift"))
-                .contains("other figures than when the table drift")
-        );
+        assert!(only(&page, &small.replace("| 1 drift", "| 2 drift")).contains("--table drift --runs 2`"));
         assert!(
             only(&page.replace("1.02 drift", "1.01 drift"), &small).contains("the table drift is not what")
         );

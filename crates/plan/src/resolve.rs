@@ -144,7 +144,16 @@ pub fn resolve(
     let mut plan = Plan { requirements, ladders, ..plan(suite, overrides, environment, steps) };
     ladders::require_loads(&mut plan)?;
     unique.extend(requirements::too_long(&plan, environment.targets));
+    unique.extend(without_effect(&plan, overrides));
     Ok(Resolved { plan, warnings: unique, settings, telemetry_period, settle })
+}
+
+/// That a precision was asked for, and the number of rounds is fixed.
+fn without_effect(plan: &Plan, overrides: &RunOverrides) -> Option<Problem> {
+    overrides.precision_ppm.filter(|_| matches!(plan.rounds, Rounds::Fixed(_))).map(|_| {
+        let message = "a precision has no effect on a fixed number of rounds; --rounds auto goes on until it is reached";
+        Problem::warning(SourceLocation::Flag("precision".to_owned()), message)
+    })
 }
 
 fn plan(suite: &Suite, overrides: &RunOverrides, environment: &Environment, steps: Vec<Step>) -> Plan {

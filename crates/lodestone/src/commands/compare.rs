@@ -10,11 +10,11 @@ use jiff::tz::TimeZone;
 use model::{Measurement, Run, Step};
 use report::{ComparedRuns, RunView, json};
 
-use super::layouts::in_one_table;
+use super::layouts::{by_steps, in_one_table};
 use super::pairs::{all_pairs, print_pairs};
 use super::results::find_all;
 use super::{store, view};
-use crate::cli::{Cli, CompareArgs, LayoutWord};
+use crate::cli::{Cli, CompareArgs};
 use crate::failure::Failure;
 use crate::output;
 
@@ -24,7 +24,7 @@ use crate::output;
 /// There is no such run, or nothing that the runs have in common.
 pub fn compare(cli: &Cli, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let runs = find_all(&store(cli)?, &args.runs)?;
-    if args.layout.layout != LayoutWord::Steps {
+    if !by_steps(&args.layout)? {
         return in_one_table(cli, &runs, &args.layout, Estimator::Mean);
     }
     let hours = by_hour(&runs, &view(cli, None, "").time_zone, args.by_hour)?;

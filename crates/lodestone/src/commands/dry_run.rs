@@ -21,6 +21,7 @@ pub(super) fn dry_run(resolved: &Resolved, targets: &[Target], engines: &Engines
         }
     }
     text.push_str(&format!("{}\n", engines.sentence()));
+    resolved.warnings.iter().for_each(|w| text.push_str(&format!("warning: {}\n", w.message)));
     let obstacles: Vec<Vec<Option<String>>> = targets.iter().map(|t| plan::obstacles(plan, t)).collect();
     let possible = obstacles.iter().flat_map(|whys| plan.steps.iter().zip(whys));
     let seconds: f64 = possible.filter(|(_, why)| why.is_none()).map(|(step, _)| step.seconds()).sum();

@@ -52,6 +52,18 @@ fn alike_only_in_name(runs: &[Run]) -> Vec<&str> {
     differ
 }
 
+/// True if no layout other than `steps` was requested; that has no labels.
+///
+/// # Errors
+/// There are labels for it.
+pub(super) fn by_steps(args: &LayoutArgs) -> Result<bool, Failure> {
+    let is_by_steps = args.layout == LayoutWord::Steps;
+    if is_by_steps && !(args.rows.is_empty() && args.columns.is_empty()) {
+        return Err(Failure::usage("--rows and --columns are for --layout matrix and scores"));
+    }
+    Ok(is_by_steps)
+}
+
 /// The one table of a layout other than `steps`, if one was requested.
 ///
 /// # Errors
@@ -63,7 +75,7 @@ pub(super) fn laid_out(
 ) -> Result<Option<Table>, Failure> {
     let units = units(cli, runs.first().map(|(run, _)| *run));
     let table = match args.layout {
-        LayoutWord::Steps => return Ok(None),
+        LayoutWord::Steps => return by_steps(args).map(|_| None),
         LayoutWord::Matrix => report::matrix_table(runs, &matrix_layout(runs, args), units),
         LayoutWord::Scores => report::score_table(runs, &score_layout(runs, args)?, units),
     };

@@ -112,7 +112,7 @@ fn measure(cli: &Cli, args: &RunArgs, made: Option<(&Made, Arc<AtomicBool>)>) ->
     let around = machines.environment(&host, &engines, &once(&targets));
     let mut resolved = resolve_plan(args, size, &source, around, &once(&targets))?;
     resolved.plan.makings = makings;
-    measured_by(earlier.as_ref(), &mut resolved.plan, &once(&targets))?;
+    require(args, earlier.as_ref(), &mut resolved.plan, &once(&targets))?;
     let mut own: Vec<Target> = targets.iter().filter(|target| target.host == 0).cloned().collect();
     let holds = holds(&roots, None, &overwritten(args, made.is_some() || args.machines.together), &mut own)?;
     let unsafe_directories = unsafe_directories::check(&own, args.allow_unsafe_directory)?;
@@ -190,13 +190,15 @@ struct Planned {
 impl Planned {
     fn on(request: &Request, cli: &Cli, args: &RunArgs) -> Result<Self, Failure> {
         let (host, engines) = (identify(&Roots::default()), Engines::probe());
-        let source = SuiteSource::find(args, &host, Earlier::find(cli, args)?.as_ref())?;
+        let earlier = Earlier::find(cli, args)?;
+        let source = SuiteSource::find(args, &host, earlier.as_ref())?;
         let mut targets = super::stack::planned_targets(request);
         label(&mut targets, &args.labels)?;
         baseline(args, &targets)?;
         let size = super::stack::size_of_data(request.bytes());
         let around = Machines::default().environment(&host, &engines, &targets);
-        let resolved = resolve_plan(args, size, &source, around, &targets)?;
+        let mut resolved = resolve_plan(args, size, &source, around, &targets)?;
+        require(args, earlier.as_ref(), &mut resolved.plan, &targets)?;
         let sets = data_needs(&resolved.plan, &targets[0], &vec![true; resolved.plan.steps.len()]);
         if sizes_within(&sets, request.bytes()).is_none() {
             let needed = sets.iter().map(DataNeed::usual).sum::<u64>();
@@ -522,8 +524,14 @@ fn named_targets(
     }
 }
 
-/// Adds what an earlier run requires. Refuses a limit that is a share of a target's figure if there is no such target.
-fn measured_by(earlier: Option<&Earlier>, plan: &mut Plan, targets: &[Target]) -> Result<(), Failure> {
+/// Adds what an earlier run requires. Refuses a limit that is a share of a target's figure if there is no such target, and
+/// `--strict` if nothing is required.
+fn require(
+    args: &RunArgs,
+    earlier: Option<&Earlier>,
+    plan: &mut Plan,
+    targets: &[Target],
+) -> Result<(), Failure> {
     for requirement in &plan.requirements {
         let Some(Reference::Target(name)) = &requirement.relative_to else { continue };
         if !targets.iter().any(|target| target.name == *name) {
@@ -533,7 +541,15 @@ fn measured_by(earlier: Option<&Earlier>, plan: &mut Plan, targets: &[Target]) -
             )));
         }
     }
-    earlier.map_or(Ok(()), |earlier| earlier.require(plan, targets))
+    if let Some(earlier) = earlier {
+        earlier.require(plan, targets)?;
+    }
+    if args.require.strict && plan.requirements.is_empty() {
+        return Err(Failure::usage(
+            "--strict needs something that is required: --require PROFILE, --against RUN, or a suite with [[require]]",
+        ));
+    }
+    Ok(())
 }
 
 fn baseline(args: &RunArgs, targets: &[Target]) -> Result<String, Failure> {

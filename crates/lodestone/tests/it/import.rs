@@ -208,6 +208,7 @@ fn falsified_figures_are_findings_and_bad_options_are_refused() {
         &["export", "--layout", "matrix"],
         &["export", "-f", "svg", "--layout", "scores"],
         &["show", "--layout", "scores", "--columns", "step"],
+        &["show", "--layout", "steps", "--rows", "device"],
     ] {
         assert_eq!(bench.run(arguments).status.code(), Some(2), "{arguments:?}");
     }

@@ -380,7 +380,8 @@ fn no_option_is_ignored_for_want_of_another() {
     let bench = Bench::new();
     let disk = bench.disk();
     let disk = disk.to_str().unwrap();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["run", disk, "--strict"], "--require"),
         (&["run", disk, "--stack", "ext4"], "--on"),
         (&["run", disk, disk, "--leave", "--together"], "--leave"),
         (&["run", disk, disk, "--makings", "3", "--together"], "--makings"),
@@ -399,7 +400,11 @@ fn no_option_is_ignored_for_want_of_another() {
 #[test]
 fn a_dry_run_shows_the_plan_and_does_nothing() {
     let bench = Bench::new();
-    let text = bench.ok(&["run", bench.disk().to_str().unwrap(), "--dry-run", "--iodepth", "4"]);
+    let disk = bench.disk();
+    let run = ["run", disk.to_str().unwrap(), "--dry-run", "--iodepth", "4"];
+    let text = bench.ok(&[&run[..], &["--rounds", "3", "--precision", "1%"]].concat());
+    assert!(text.contains("warning: a precision has no effect"), "{text}");
+    let text = bench.ok(&run);
     for expected in ["nothing has been done", "rand-read-d4", "iodepth = 4", "90 s", "io_uring"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }

@@ -178,6 +178,16 @@ fn a_depth_that_an_engine_cannot_reach_is_a_warning() {
 }
 
 #[test]
+fn a_precision_for_a_fixed_number_of_rounds_is_a_warning() {
+    let (suite, _) = Suite::parse("test", builtin("quick").unwrap().toml);
+    let warnings = |rounds| {
+        let overrides = RunOverrides { rounds, precision_ppm: Some(10_000), ..RunOverrides::default() };
+        resolve(&suite, &overrides, &environment()).unwrap().warnings.len()
+    };
+    assert_eq!((warnings(Some(3)), warnings(None)), (1, 0));
+}
+
+#[test]
 fn all_mistakes_are_reported_with_location_and_help() {
     let toml = r#"description = "wrong"
 budgte = "90s"
