@@ -112,7 +112,7 @@ fn complaint(page: &str, small: &str, name: &str) -> Result<(), String> {
         ));
     }
     if !told.contains(&digest("table", &page[span.table])) {
-        return Err(format!("the table {name} is not what `lodestone-benches certainty --md` wrote"));
+        return Err(format!("the table {name} was edited after `lodestone-benches certainty --md` wrote it"));
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ mod tests {
         };
         assert!(only(&page, &small.replace("| 1 drift", "| 2 drift")).contains("--table drift --runs 2`"));
         assert!(
-            only(&page.replace("1.02 drift", "1.01 drift"), &small).contains("the table drift is not what")
+            only(&page.replace("1.02 drift", "1.01 drift"), &small).contains("the table drift was edited")
         );
         let lost = page.replace(&begin("drift"), "");
         assert!(only(&lost, &small).contains("there is no line <!-- table drift -->"));

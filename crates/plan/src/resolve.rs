@@ -151,7 +151,7 @@ pub fn resolve(
 /// That a precision was asked for, and the number of rounds is fixed.
 fn without_effect(plan: &Plan, overrides: &RunOverrides) -> Option<Problem> {
     overrides.precision_ppm.filter(|_| matches!(plan.rounds, Rounds::Fixed(_))).map(|_| {
-        let message = "a precision has no effect on a fixed number of rounds; --rounds auto goes on until it is reached";
+        let message = "--precision has no effect with a fixed number of rounds; use --rounds auto";
         Problem::warning(SourceLocation::Flag("precision".to_owned()), message)
     })
 }

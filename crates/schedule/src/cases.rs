@@ -401,14 +401,14 @@ fn two_rounds_that_take_longer_than_the_budget_are_announced() {
     };
     let late = of(6, false);
     let [told] = late.notes("forecast")[..] else { panic!("{:?}", late.notes("forecast")) };
-    assert!(told.contains("end after about 10 s: later than the budget of 6 s"), "{told}");
+    assert!(told.contains("will take about 10 s, longer than its budget of 6 s"), "{told}");
     assert_eq!(late.orders.len(), 4);
     assert!(
         of(6, true)
             .notes("forecast")
             .iter()
             .chain(&of(60, false).notes("forecast"))
-            .all(|note| !note.contains("two rounds"))
+            .all(|note| !note.contains("needs two rounds"))
     );
 }
 

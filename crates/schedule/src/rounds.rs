@@ -78,8 +78,8 @@ impl Scheduler {
             let second = 1_000_000_000;
             let [least, budget] = [end_ns.div_ceil(second) * second, budget_ns].map(ShortDuration);
             let message = format!(
-                "two rounds, the fewest that give intervals, end after about {least}: later than the budget of {budget} \
-                 (shorter with --only, --skip or --runtime)"
+                "the run will take about {least}, longer than its budget of {budget}: an interval needs two rounds (shorten them \
+                 with --only, --skip or --runtime)"
             );
             self.say(Said::Forecast(message.clone()));
             self.note(Severity::Info, "forecast", None, message);

@@ -260,8 +260,8 @@ pub(super) fn follow(store: &Store, args: &HistoryArgs) -> Result<Found, Failure
         let few = match (stored, past.len()) {
             (0, _) => "no run is stored".to_owned(),
             (1, 1) => "only one run is stored".to_owned(),
-            (stored, 0) => format!("of {} none matches", counted(stored, "stored run")),
-            (stored, 1) => format!("of {stored} stored runs only one matches"),
+            (stored, 0) => format!("none of the {} matches", counted(stored, "stored run")),
+            (stored, 1) => format!("only one of the {stored} stored runs matches"),
             (_, runs) => {
                 format!("{runs} runs match, and no two of them measured the same step on the same target")
             }

@@ -48,7 +48,7 @@ fn a_history_follows_what_the_runs_have_in_common_and_needs_no_file_of_its_own()
     assert_eq!(json(), first);
     let old = bench.ok(&["history", "--label", "disk=old", "--metric", "lat_p99", "--step", "reads"]);
     assert!(old.contains("9 runs, ") && old.contains("P99 of random read"), "{old}");
-    refused(&["--label", "disk=new"], "of 10 stored runs only one matches");
+    refused(&["--label", "disk=new"], "only one of the 10 stored runs matches");
     refused(&["--label", "disk"], "write KEY=VALUE");
     refused(&["--metric", "speed"], "what can be followed is bandwidth");
     refused(&["--since", "soon"], "neither a date");

@@ -403,7 +403,7 @@ fn a_dry_run_shows_the_plan_and_does_nothing() {
     let disk = bench.disk();
     let run = ["run", disk.to_str().unwrap(), "--dry-run", "--iodepth", "4"];
     let text = bench.ok(&[&run[..], &["--rounds", "3", "--precision", "1%"]].concat());
-    assert!(text.contains("warning: a precision has no effect"), "{text}");
+    assert!(text.contains("warning: --precision has no effect"), "{text}");
     let text = bench.ok(&run);
     for expected in ["nothing has been done", "rand-read-d4", "iodepth = 4", "90 s", "io_uring"] {
         assert!(text.contains(expected), "{expected} is missing in\n{text}");
