@@ -18,6 +18,7 @@ use crate::recorder::WorkerInterval;
 use crate::stamps::StampComparison;
 use crate::steady::Steadiness;
 use crate::task::{EngineError, Outcome, Task};
+use crate::turns::TaskTurns;
 use crate::worker::{Signals, WorkerReport};
 
 /// Nanoseconds of silence beyond its deadline after which a worker is abandoned: it hangs in the kernel. A sync
@@ -118,6 +119,7 @@ impl Collector {
         &mut self,
         messages: &Receiver<(usize, Message)>,
         start_ns: u64,
+        turns: Option<&TaskTurns>,
         on_interval: &mut dyn FnMut(Interval),
     ) -> Result<(), EngineError> {
         self.start_ns = start_ns;
@@ -138,6 +140,9 @@ impl Collector {
                         Message::Ready(_) => {}
                     }
                     self.emit(false, on_interval);
+                }
+                Err(RecvTimeoutError::Timeout) if turns.is_some_and(TaskTurns::are_of_another) => {
+                    last_heard_ns = monotonic_ns();
                 }
                 Err(RecvTimeoutError::Timeout) if self.give_up(start_ns, last_heard_ns) => break,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -339,7 +344,7 @@ mod tests {
         let mut collector = Collector::new(&task(), Arc::default(), true);
         let (sender, messages) = sync_channel::<(usize, Message)>(1);
         drop(sender);
-        let error = collector.collect(&messages, monotonic_ns(), &mut |_| {}).unwrap_err();
+        let error = collector.collect(&messages, monotonic_ns(), None, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("ended without a report"), "{error}");
     }
 

@@ -32,6 +32,7 @@ mod slots;
 mod stamps;
 mod steady;
 mod task;
+mod turns;
 mod verify;
 mod worker;
 
@@ -63,7 +64,7 @@ pub use clock::{monotonic_ns, read_the_counter};
 pub use engines::sim::{SimEnd, SimFault, SimLatency, SimModel, SimStall};
 pub use engines::{ENGINES, EngineEntry, NOOP};
 pub use locked_memory::{locked_memory_limit, registers_buffers};
-pub use run::{own_descriptors, run, run_at};
+pub use run::{own_descriptors, run, run_at, run_in_turns, takes_turns};
 pub use stamps::StampComparison;
 pub use task::{Barrier, EngineError, IoTarget, OpenFiles, Outcome, Task};
 pub use verify::{Generations, HEADER_BYTES};

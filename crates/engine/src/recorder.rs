@@ -198,6 +198,14 @@ impl Timeline {
         now - self.origin_ns
     }
 
+    /// The clock stood still for so many nanoseconds, until `now`.
+    pub fn pause(&mut self, ns: u64, now: u64) {
+        for time in [&mut self.origin_ns, &mut self.ramp_end_ns, &mut self.end_ns, &mut self.boundary_ns] {
+            *time = time.saturating_add(ns);
+        }
+        self.integrated_ns = now;
+    }
+
     /// Integrates `level` operations in flight up to `now`.
     #[inline]
     pub fn integrate(&mut self, now: u64, level: u64) {

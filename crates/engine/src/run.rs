@@ -1,12 +1,15 @@
 //! One repeat: its workers start together, each in its own thread.
 
 use std::fs::File;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::{io, mem, thread};
 
-use model::{EngineKind, Interval, Operation, Regions, RepeatOutcome, Workload};
+use model::{
+    CacheState, EngineKind, Interval, Mix, Modifiers, Operation, Pace, Regions, RepeatOutcome, Stop, Workload,
+};
 
 use crate::calls::CallWorker;
 use crate::clock::{Clock, MonotonicClock, meet_due_times, monotonic_ns, process_cpu_ns, settle};
@@ -16,6 +19,7 @@ use crate::interval_pool::{IntervalPool, Message, ReportGuard, SPARE_INTERVALS};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{Latencies, WorkerInterval};
 use crate::task::{Barrier, EngineError, IoTarget, Outcome, Task};
+use crate::turns::{TaskTurns, Turns};
 use crate::worker::{Flow, Limits, Signals, Worker, WorkerSpec};
 
 /// Runs one repeat. Intervals go to `on_interval` as they complete; `interrupt` ends it early.
@@ -27,7 +31,7 @@ pub fn run(
     interrupt: &Arc<AtomicBool>,
     on_interval: &mut dyn FnMut(Interval),
 ) -> Result<Outcome, EngineError> {
-    run_at(task, interrupt, None, on_interval)
+    run_from(task, interrupt, Start::AtOnce, on_interval)
 }
 
 /// [`run`], where a barrier says when the workers begin.
@@ -40,13 +44,75 @@ pub fn run_at(
     barrier: Option<&Barrier<'_>>,
     on_interval: &mut dyn FnMut(Interval),
 ) -> Result<Outcome, EngineError> {
+    run_from(task, interrupt, barrier.map_or(Start::AtOnce, Start::At), on_interval)
+}
+
+/// True if [`run_in_turns`] can run a task: an asynchronous engine moves data in a closed loop for a limited time, and
+/// nothing but the queue keeps an operation from starting.
+pub fn takes_turns(workload: &Workload, stop: &Stop, engine: EngineKind) -> bool {
+    matches!(engine, EngineKind::IoUring | EngineKind::Libaio | EngineKind::Sim)
+        && matches!(workload.mix, Mix::Transfer { .. })
+        && !workload.is_by_calls()
+        && workload.pace == Pace::Closed
+        && workload.direct
+        && workload.cache != CacheState::ColdEach
+        && !workload.verify
+        && workload.sync.every <= 1
+        && !workload.sync.at_end
+        && workload.modifiers == Modifiers::default()
+        && stop.time_ns.is_some()
+        && Stop { time_ns: None, ..*stop } == Stop::default()
+}
+
+/// Runs several tasks in turns of `slice_ns` nanoseconds: while one works, the others have nothing in flight, and their time
+/// stands still. The first is the first; [`takes_turns`] is true of each. Whatever its size in turns, each has the time that it
+/// would have alone.
+pub fn run_in_turns(
+    tasks: Vec<Task>,
+    slice_ns: u64,
+    interrupt: &Arc<AtomicBool>,
+    on_interval: &mut dyn FnMut(Interval),
+) -> Vec<Result<Outcome, EngineError>> {
+    let turns = Arc::new(Turns::new(tasks.iter().map(Task::jobs), slice_ns));
+    let (sender, intervals) = channel();
+    thread::scope(|scope| {
+        let run = |(party, task): (usize, Task)| {
+            let (turns, sender) = (turns.of(party), sender.clone());
+            scope.spawn(move || {
+                let mut send = |interval| drop(sender.send(interval));
+                run_from(task, interrupt, Start::InTurn(turns), &mut send)
+            })
+        };
+        let runs: Vec<_> = tasks.into_iter().enumerate().map(run).collect();
+        drop(sender);
+        intervals.into_iter().for_each(on_interval);
+        runs.into_iter().map(|run| run.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// When the workers of a task begin, once all are ready.
+enum Start<'a> {
+    AtOnce,
+    /// When this says so.
+    At(&'a Barrier<'a>),
+    /// When it is their turn, and the other tasks are ready.
+    InTurn(TaskTurns),
+}
+
+fn run_from(
+    task: Task,
+    interrupt: &Arc<AtomicBool>,
+    start: Start<'_>,
+    on_interval: &mut dyn FnMut(Interval),
+) -> Result<Outcome, EngineError> {
     let jobs = task.jobs();
     let passes = task.engine != EngineKind::Sim;
-    let is_awaited = barrier.is_some();
+    let is_awaited = matches!(start, Start::At(_));
     let signals = Arc::new(Signals { interrupt: Arc::clone(interrupt), is_awaited, ..Signals::default() });
     let mut collector = Collector::new(&task, Arc::clone(&signals), passes);
     let (sender, messages) = sync_channel(jobs as usize * (SPARE_INTERVALS + 3));
-    let specs = specs(task)?;
+    let turns = if let Start::InTurn(turns) = &start { Some(turns) } else { None };
+    let specs = specs(task, turns)?;
     // Workers have their own descriptor tables: a file closed only by a worker would stay open here.
     let _held: Vec<Arc<Vec<File>>> = specs.iter().filter_map(|(_, spec)| spec.files()).collect();
     let mut starts = Vec::with_capacity(specs.len());
@@ -71,9 +137,10 @@ pub fn run_at(
         return ready.map(|_| Outcome { hung, ..Outcome::without_work(RepeatOutcome::Interrupted, 0) });
     }
     settle();
-    let begin = match barrier {
-        None => Some(0),
-        Some(barrier) => barrier(),
+    let begin = match &start {
+        Start::AtOnce => Some(0),
+        Start::At(barrier) => barrier(),
+        Start::InTurn(turns) => turns.await_all(|| signals.interrupted()).then_some(0),
     };
     let Some(begin) = begin else {
         drop(starts);
@@ -86,7 +153,7 @@ pub fn run_at(
     for start in &starts {
         let _ = start.send(start_ns);
     }
-    collector.collect(&messages, start_ns, on_interval)?;
+    collector.collect(&messages, start_ns, turns, on_interval)?;
     Ok(collector.finish(process))
 }
 
@@ -197,7 +264,7 @@ fn begin(
 }
 
 /// Splits a task and its concurrent tasks into their workers, each with its engine.
-fn specs(mut task: Task) -> Result<Vec<(EngineKind, Spec)>, EngineError> {
+fn specs(mut task: Task, turns: Option<&TaskTurns>) -> Result<Vec<(EngineKind, Spec)>, EngineError> {
     let concurrent = mem::take(&mut task.concurrent);
     let (ramp_ns, interval_ns) = (task.ramp_ns, task.interval_ns);
     let tasks: Vec<Task> = std::iter::once(task).chain(concurrent).collect();
@@ -210,13 +277,17 @@ fn specs(mut task: Task) -> Result<Vec<(EngineKind, Spec)>, EngineError> {
     for task in tasks {
         let engine = task.engine;
         let shares = flow.as_ref().filter(|_| weight(&task) > 0);
-        let own = own_specs(Task { ramp_ns, interval_ns, ..task }, shares)?;
+        let own = own_specs(Task { ramp_ns, interval_ns, ..task }, shares, turns)?;
         specs.extend(own.into_iter().map(|spec| (engine, spec)));
     }
     Ok(specs)
 }
 
-fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineError> {
+fn own_specs(
+    task: Task,
+    flow: Option<&Arc<Flow>>,
+    turns: Option<&TaskTurns>,
+) -> Result<Vec<Spec>, EngineError> {
     let jobs = task.workload.jobs;
     let workload = Arc::new(task.workload);
     let limits = |index: u32| {
@@ -255,6 +326,7 @@ fn own_specs(task: Task, flow: Option<&Arc<Flow>>) -> Result<Vec<Spec>, EngineEr
                     generations: files.generations.clone(),
                     sim: task.sim.clone(),
                     flow: flow.cloned(),
+                    turns: turns.map(TaskTurns::of_worker),
                 };
                 if by_calls { Spec::Calls(spec) } else { Spec::Data(spec) }
             };

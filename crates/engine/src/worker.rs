@@ -21,6 +21,7 @@ mod issue;
 mod offset_log;
 mod one_by_one;
 mod pauses;
+mod slices;
 mod spec;
 mod syncs;
 
@@ -45,6 +46,7 @@ use draws::Draws;
 use offset_log::{OffsetLogger, can_read_first};
 pub(crate) use pauses::Flow;
 use pauses::{DepthControl, Pauses};
+use slices::Slices;
 pub(crate) use spec::{Limits, Region, Signals, Stock, WorkerFailure, WorkerReport, WorkerSpec};
 
 /// How often a waiting worker checks the stop flag.
@@ -104,6 +106,8 @@ pub(crate) struct Worker<'a, E: Engine> {
     /// Not 0 while the worker has recently had to wait for completions, so that the storage is the limit.
     device_bound: u32,
     pauses: Pauses,
+    /// Only if the task takes turns with others.
+    slices: Option<Slices>,
     /// Only with a latency target.
     depth: Option<DepthControl>,
     /// Only transfers: no sync between two operations.
@@ -143,7 +147,7 @@ impl<'a, E: Engine> Worker<'a, E> {
     ///
     /// # Errors
     /// The kernel's error for memory or the engine.
-    pub fn new(spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
+    pub fn new(mut spec: WorkerSpec, signals: &'a Signals) -> io::Result<Self> {
         let workload = Arc::clone(&spec.workload);
         let depth = if E::SYNCHRONOUS { 1 } else { workload.iodepth as usize };
         let Stock { buffers, content, mut rng } = Stock::of(&spec, depth, workload.writes_data())?;
@@ -166,6 +170,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         })?;
         let mut draws = Draws::new(&workload, region, &mut rng);
         draws.start_at(spec.start);
+        let aside = || Box::new(WorkerInterval::new(&Self::recorders(&workload)));
+        let slices = spec.turns.take().map(|turns| Slices::new(turns, aside()));
         Ok(Self {
             draws,
             slots: Slots::new(depth),
@@ -178,6 +184,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             only_transfers,
             is_unhindered,
             pauses,
+            slices,
             depth: control,
             operations_left: spec.limits.operations.unwrap_or(u64::MAX),
             bytes_left: spec.limits.bytes.unwrap_or(u64::MAX),
@@ -239,7 +246,12 @@ impl<'a, E: Engine> Worker<'a, E> {
             Arrivals::new(self.spec.workload.pace, self.spec.index, self.spec.workers, begin, &mut self.rng);
         let cpu = thread_cpu_ns();
         self.await_begin(begin, &mut timeline, sink);
-        let mut now = self.issue(begin, &mut timeline, sink)?;
+        // Dropped at the end: then the turn is another task's.
+        let mut slices = self.slices.take();
+        let mut now = match &mut slices {
+            None => self.issue(begin, &mut timeline, sink)?,
+            Some(slices) => self.issue_in_slices(slices, begin, &mut timeline, sink)?,
+        };
         if self.spec.workload.modifiers.ends_all && self.failure.is_none() && !self.signals.ended() {
             self.signals.over.store(true, Ordering::Relaxed);
         }
@@ -261,7 +273,8 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         timeline.integrate(now, self.in_flight);
         timeline.finish(now, sink);
-        Ok(self.report(origin, now, cpu))
+        let (paused_ns, paused) = slices.map_or((0, (0, 0)), |slices| (slices.paused_ns, slices.paused_cpu));
+        Ok(self.report(origin + paused_ns, now, (cpu.0 + paused.0, cpu.1 + paused.1)))
     }
 
     fn report(mut self, origin: u64, now: u64, cpu: (u64, u64)) -> WorkerReport {

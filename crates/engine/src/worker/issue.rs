@@ -93,7 +93,7 @@ impl<E: Engine> Worker<'_, E> {
 
     /// Adds operations to the batch as far as there are free slots, arrivals and limits.
     #[inline]
-    fn fill(&mut self, now: u64) {
+    pub(super) fn fill(&mut self, now: u64) {
         if self.sync != SyncState::Idle {
             if self.in_flight == 0 && self.batch.is_empty() {
                 self.push_syncs();
@@ -282,7 +282,7 @@ impl<E: Engine> Worker<'_, E> {
     /// Waits for a completion, the next arrival or the end of the interval, whichever comes first, and returns
     /// the time.
     #[inline]
-    fn wait(&mut self, now: u64, timeline: &Timeline) -> io::Result<u64> {
+    pub(super) fn wait(&mut self, now: u64, timeline: &Timeline) -> io::Result<u64> {
         if E::SYNCHRONOUS && self.in_flight > 0 {
             self.engine.reap(1, 0, &mut self.completed)?;
             return Ok(self.clock.now());

@@ -17,6 +17,7 @@ use crate::content::Content;
 use crate::recorder::Grid;
 use crate::sim::SimModel;
 use crate::stamps::StampComparison;
+use crate::turns::WorkerTurns;
 use crate::verify::Generations;
 
 /// State that all workers of a repeat read and set.
@@ -89,6 +90,8 @@ pub(crate) struct WorkerSpec {
     pub sim: Option<SimModel>,
     /// How the workloads of a step share its operations, if they do.
     pub flow: Option<Arc<Flow>>,
+    /// Only if its task takes turns with others.
+    pub turns: Option<WorkerTurns>,
 }
 
 /// The first failure of a worker.

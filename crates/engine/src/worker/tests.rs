@@ -44,6 +44,7 @@ fn spec(workload: Workload, file: File) -> WorkerSpec {
         generations: None,
         sim: None,
         flow: None,
+        turns: None,
     }
 }
 

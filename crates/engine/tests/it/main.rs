@@ -6,3 +6,4 @@ mod concurrent;
 mod conformance;
 mod offsets;
 mod sim;
+mod turns;

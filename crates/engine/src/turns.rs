@@ -1,0 +1,244 @@
+//! Tasks that take turns: while one of them works, the others wait with nothing in flight.
+//!
+//! What disturbs a machine for longer than a turn falls on all of them alike, so that their ratio is far more certain than
+//! that of repeats which follow each other. The time of a task stands still while it waits.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a worker that waits for its turn sleeps before it checks whether the repeat is to end.
+const CHECK_PERIOD: Duration = Duration::from_millis(100);
+
+/// Whose turn it is among several tasks.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    slice_ns: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    parties: Vec<Party>,
+    /// The task whose turn it is.
+    turn: usize,
+    /// Turns that have ended.
+    ended: u64,
+}
+
+/// A task.
+#[derive(Debug)]
+struct Party {
+    /// It is set up.
+    is_ready: bool,
+    /// Its workers that have not ended.
+    workers: u32,
+    /// Those of them that have nothing in flight any more in this turn.
+    idle: u32,
+}
+
+impl Turns {
+    /// Turns of tasks with these numbers of workers, each with `slice_ns` nanoseconds that are measured.
+    pub fn new(workers: impl Iterator<Item = u32>, slice_ns: u64) -> Self {
+        let parties = workers.map(|workers| Party { is_ready: false, workers, idle: 0 }).collect();
+        Self { slice_ns, state: Mutex::new(State { parties, turn: 0, ended: 0 }), changed: Condvar::new() }
+    }
+
+    /// What a task holds while it runs.
+    pub fn of(self: &Arc<Self>, party: usize) -> TaskTurns {
+        TaskTurns { turns: Arc::clone(self), party }
+    }
+
+    fn wait(&self, stops: impl Fn() -> bool, is_met: impl Fn(&State) -> bool) -> bool {
+        let mut state = self.state();
+        while !is_met(&state) {
+            if stops() {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(state, CHECK_PERIOD);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn change<T>(&self, how: impl FnOnce(&mut State) -> T) -> T {
+        let changed = how(&mut self.state());
+        self.changed.notify_all();
+        changed
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Its methods leave it whole wherever they panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Gives the turn to the next task that has workers, if the one that has it needs it no longer.
+    fn advance(&mut self) -> bool {
+        let Party { workers, idle, .. } = self.parties[self.turn];
+        if idle < workers {
+            return false;
+        }
+        let count = self.parties.len();
+        let mut others = (1..=count).map(|step| (self.turn + step) % count);
+        let next = others.find(|party| self.parties[*party].workers > 0);
+        self.parties[self.turn].idle = 0;
+        self.turn = next.unwrap_or(self.turn);
+        self.ended += 1;
+        true
+    }
+}
+
+/// What a task knows of the turns. The task is over when it is dropped, whatever becomes of its workers.
+#[derive(Debug)]
+pub(crate) struct TaskTurns {
+    turns: Arc<Turns>,
+    party: usize,
+}
+
+impl TaskTurns {
+    /// What one of its workers holds.
+    pub fn of_worker(&self) -> WorkerTurns {
+        WorkerTurns { turns: Arc::clone(&self.turns), party: self.party, passed: None }
+    }
+
+    /// Waits until all tasks are set up, or are over; false if `stops` becomes true first.
+    pub fn await_all(&self, stops: impl Fn() -> bool) -> bool {
+        self.turns.state().parties[self.party].is_ready = true;
+        self.turns.changed.notify_all();
+        self.turns.wait(stops, |s| s.parties.iter().all(|party| party.is_ready || party.workers == 0))
+    }
+
+    /// True if another task has the turn.
+    pub fn are_of_another(&self) -> bool {
+        self.turns.state().turn != self.party
+    }
+}
+
+impl Drop for TaskTurns {
+    fn drop(&mut self) {
+        self.turns.change(|state| {
+            state.parties[self.party].workers = 0;
+            if state.turn == self.party {
+                state.advance();
+            }
+        });
+    }
+}
+
+/// What a worker knows of the turns of its task. The worker has ended when it is dropped.
+#[derive(Debug)]
+pub(crate) struct WorkerTurns {
+    turns: Arc<Turns>,
+    party: usize,
+    /// Turns that had ended when it passed the last one that it had.
+    passed: Option<u64>,
+}
+
+impl WorkerTurns {
+    /// Measured nanoseconds of a turn.
+    pub fn slice_ns(&self) -> u64 {
+        self.turns.slice_ns
+    }
+
+    /// Waits for the next turn of the task; false if `stops` becomes true first.
+    pub fn begin(&self, stops: impl Fn() -> bool) -> bool {
+        let has_ended = |state: &State| self.passed.is_none_or(|passed| state.ended > passed);
+        self.turns.wait(stops, |state| state.turn == self.party && has_ended(state))
+    }
+
+    /// The worker has nothing in flight: the turn ends when that is true of all workers of the task.
+    pub fn pass(&mut self) {
+        self.passed = self.turns.change(|state| {
+            let passed = Some(state.ended);
+            state.parties[self.party].idle += 1;
+            state.advance();
+            passed
+        });
+    }
+
+    /// True if no other task has workers.
+    pub fn are_of_one(&self) -> bool {
+        let state = self.turns.state();
+        state.parties.iter().enumerate().all(|(party, other)| party == self.party || other.workers == 0)
+    }
+}
+
+impl Drop for WorkerTurns {
+    fn drop(&mut self) {
+        self.turns.change(|state| {
+            let is_idle = self.passed == Some(state.ended);
+            let party = &mut state.parties[self.party];
+            party.workers = party.workers.saturating_sub(1);
+            party.idle = party.idle.saturating_sub(u32::from(is_idle));
+            if state.turn == self.party {
+                state.advance();
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The task that has the turn.
+    fn turn(turns: &Turns) -> usize {
+        turns.state().turn
+    }
+
+    #[test]
+    fn a_turn_ends_when_all_workers_of_the_task_have_passed_it() {
+        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1));
+        let tasks = [turns.of(0), turns.of(1)];
+        let (mut one, mut two, mut other) =
+            (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
+        assert!(one.begin(|| true) && two.begin(|| true) && !other.begin(|| true));
+        one.pass();
+        assert!(!one.begin(|| true), "it waits for its next turn");
+        assert_eq!(turn(&turns), 0);
+        two.pass();
+        assert!(other.begin(|| true) && !one.begin(|| true));
+        assert!(tasks[0].are_of_another() && !tasks[1].are_of_another());
+        other.pass();
+        assert!(one.begin(|| true) && two.begin(|| true));
+    }
+
+    #[test]
+    fn the_turn_of_what_has_ended_goes_to_the_others() {
+        let turns = Arc::new(Turns::new([2, 1, 1].into_iter(), 1));
+        let tasks = [turns.of(0), turns.of(1), turns.of(2)];
+        let (mut one, two, other) = (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
+        one.pass();
+        drop(two);
+        assert!(other.begin(|| true), "of a worker");
+        drop(other);
+        assert_eq!(turn(&turns), 2, "the last worker of a task");
+        let [.., third] = tasks;
+        assert!(!one.are_of_one());
+        drop(third);
+        assert!(one.begin(|| true) && one.are_of_one(), "a task whose workers never began");
+    }
+
+    #[test]
+    fn a_worker_that_ends_while_it_waits_is_not_counted_twice() {
+        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1));
+        let task = turns.of(0);
+        let (mut one, mut two) = (task.of_worker(), task.of_worker());
+        one.pass();
+        drop(one);
+        assert_eq!(turn(&turns), 0, "the other still works");
+        two.pass();
+        assert_eq!(turn(&turns), 1);
+    }
+
+    #[test]
+    fn a_task_waits_until_the_others_are_set_up_or_over() {
+        let turns = Arc::new(Turns::new([1, 1].into_iter(), 1));
+        let (one, two) = (turns.of(0), turns.of(1));
+        assert!(!one.await_all(|| true));
+        drop(two);
+        assert!(one.await_all(|| true));
+    }
+}

@@ -1,0 +1,144 @@
+//! Tasks that take turns: each measures what it would have measured alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::*;
+use engine::{EngineError, Outcome, SimEnd, SimFault, SimLatency, SimModel, Task, run_in_turns, takes_turns};
+use model::*;
+
+/// Runs tasks in turns of `slice_ns`.
+fn in_turns(tasks: Vec<Task>, slice_ns: u64) -> Vec<Done> {
+    let mut intervals: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
+    let repeats: Vec<u32> = tasks.iter().map(|task| task.repeat).collect();
+    let outcomes = run_in_turns(tasks, slice_ns, &Arc::default(), &mut |interval| {
+        intervals.entry(interval.repeat).or_default().push(interval);
+    });
+    let done = |(repeat, outcome): (&u32, Result<Outcome, EngineError>)| Done {
+        outcome: outcome.unwrap(),
+        intervals: intervals.remove(repeat).unwrap_or_default(),
+    };
+    repeats.iter().zip(outcomes).map(done).collect()
+}
+
+/// Repeats of a workload on simulated devices, for a second each.
+fn tasks(workload: &Workload, models: &[SimModel]) -> Vec<Task> {
+    let task = |(repeat, model): (usize, &SimModel)| Task {
+        repeat: repeat as u32,
+        ..simulated(workload.clone(), time(SECOND), model.clone())
+    };
+    models.iter().enumerate().map(task).collect()
+}
+
+fn queueing(median_ns: u64) -> SimModel {
+    let points = vec![(0.0, median_ns / 2), (0.5, median_ns), (0.99, 3 * median_ns), (1.0, 20 * median_ns)];
+    SimModel { latency: SimLatency::Quantiles(points), servers: 8, seed: median_ns, ..SimModel::default() }
+}
+
+#[track_caller]
+fn near(value: f64, truth: f64, share: f64) {
+    assert!((value / truth - 1.0).abs() < share, "{value}, and alone {truth}");
+}
+
+#[test]
+fn each_measures_what_it_measures_alone() {
+    let mixed = Workload { mix: Mix::Transfer { read_percent: 75 }, ..workload() };
+    let durable = Workload { sync: SyncRule { every: 1, data_only: true, at_end: false }, ..writes() };
+    for (workload, iodepth) in [(workload(), 1), (workload(), 32), (mixed, 16), (durable, 1)] {
+        let workload = Workload { iodepth, ..workload };
+        let models = [200_000, 300_000, 100_000].map(|ns| SimModel { sync_ns: 400_000, ..queueing(ns) });
+        let together = in_turns(tasks(&workload, &models), 10 * MS);
+        for (model, own) in models.into_iter().zip(together) {
+            let alone = simulate(workload.clone(), time(SECOND), model);
+            assert_eq!(own.outcome.outcome, RepeatOutcome::Completed);
+            near(own.outcome.window_ns as f64, SECOND as f64, 0.01);
+            near(own.queue_depth(), alone.queue_depth(), 0.02);
+            for (operation, truth) in alone.totals(|_| true) {
+                let own = own.of(operation);
+                near(own.count as f64, truth.count as f64, 0.03);
+                near(own.lat.mean_ns().unwrap(), truth.lat.mean_ns().unwrap(), 0.04);
+            }
+        }
+    }
+}
+
+#[test]
+fn stalls_count_with_all_of_their_time_for_the_one_that_stalls() {
+    // A hundredth of the operations takes 40 ms, four times as long as a turn: anywhere, or many in a row.
+    let anywhere = SimLatency::Quantiles(vec![(0.0, MS), (0.99, MS), (0.99, 40 * MS), (1.0, 40 * MS)]);
+    let in_a_row = SimLatency::Cycle([vec![MS; 4950], vec![40 * MS; 50]].concat());
+    for latency in [anywhere, in_a_row] {
+        let stalling = SimModel { latency, ..SimModel::default() };
+        let even = SimModel { latency: SimLatency::Fixed(MS), ..SimModel::default() };
+        let tasks = tasks(&workload(), &[stalling, even]).into_iter();
+        let tasks = tasks.map(|task| Task { stop: time(200 * SECOND), ..task });
+        let [stalls, does_not] = <[Done; 2]>::try_from(in_turns(tasks.collect(), 10 * MS)).ok().unwrap();
+        near(stalls.of(Operation::Read).count as f64, 200_000.0 / (0.99 + 0.01 * 40.0), 0.03);
+        near(does_not.of(Operation::Read).count as f64, 200_000.0, 0.001);
+    }
+}
+
+#[test]
+fn while_one_works_the_others_have_nothing_in_flight() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data");
+    filled(&path, 4 << 20);
+    let task = |repeat| {
+        let workload = Workload { iodepth: 8, jobs: 2, ..workload() };
+        let target = engine::IoTarget::Files(open(&path, 2, 4 << 20, false, 0));
+        Task { repeat, interval_ns: 2 * MS, ..task(workload, EngineKind::Libaio, time(20 * MS), target) }
+    };
+    for done in in_turns(vec![task(0), task(1), task(2)], 2 * MS) {
+        assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+        // Their time stands still while others work: no interval is empty.
+        assert!(done.intervals.iter().all(|i| i.len_ns < MS || !i.operations.is_empty()));
+        assert!(done.of(Operation::Read).count > 0);
+    }
+}
+
+#[test]
+fn one_that_fails_does_not_keep_the_others() {
+    let fault = SimFault { operation: 500, forever: true, end: SimEnd::Returns(-5) };
+    let models = [SimModel { faults: vec![fault], ..queueing(MS) }, queueing(MS)];
+    let done = in_turns(tasks(&workload(), &models), 10 * MS);
+    assert_eq!(done[0].failure().kind, FailureKind::Errno(5));
+    assert_eq!(done[1].outcome.outcome, RepeatOutcome::Completed);
+    near(done[1].outcome.window_ns as f64, SECOND as f64, 0.03);
+}
+
+#[test]
+fn one_that_cannot_begin_does_not_keep_the_others() {
+    let mut tasks = tasks(&workload(), &[queueing(MS), queueing(MS)]);
+    if let engine::IoTarget::Files(files) = &mut tasks[0].target {
+        files.file_bytes = 100;
+    }
+    let mut outcomes = run_in_turns(tasks, 10 * MS, &Arc::default(), &mut |_| {}).into_iter();
+    assert!(matches!(outcomes.next().unwrap(), Err(EngineError::TooSmall { .. })));
+    assert_eq!(outcomes.next().unwrap().unwrap().outcome, RepeatOutcome::Completed);
+}
+
+#[test]
+fn an_interruption_ends_all() {
+    // Each would take as long as it pleases.
+    let models = [queueing(MS), queueing(MS)];
+    let tasks = tasks(&workload(), &models).into_iter().map(|task| Task { stop: time(u64::MAX / 8), ..task });
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let outcomes = run_in_turns(tasks.collect(), 10 * MS, &interrupt, &mut |_| {
+        interrupt.store(true, Ordering::Relaxed);
+    });
+    let all = outcomes.into_iter().map(|outcome| outcome.unwrap().outcome);
+    assert_eq!(all.collect::<Vec<_>>(), vec![RepeatOutcome::Interrupted; 2]);
+}
+
+#[test]
+fn only_what_a_queue_alone_holds_back_takes_turns() {
+    let takes = |workload: Workload| takes_turns(&workload, &time(SECOND), EngineKind::IoUring);
+    let direct = || Workload { direct: true, ..workload() };
+    assert!(takes(direct()));
+    assert!(!takes(workload()), "through the page cache");
+    assert!(!takes(Workload { pace: Pace::Fixed { per_second: 100.0 }, ..direct() }));
+    assert!(!takes(Workload { sync: SyncRule { every: 8, data_only: true, at_end: false }, ..direct() }));
+    assert!(!takes_turns(&direct(), &operations(100), EngineKind::IoUring));
+    assert!(!takes_turns(&direct(), &time(SECOND), EngineKind::Psync));
+}
