@@ -79,7 +79,13 @@ fn search(world: World, truth: f64, seed: u64) -> (Headroom, u32) {
     let between = ((seed % 10) as f64 + 0.5) / 10.0;
     let plan = ladder(truth * SLOWER.portable_powf((CARRIED - 1) as f64 + between));
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
-    scheduler.at(vec![Lane { target: "0".into(), runs: vec![true; LOADS], shares: None, may_shorten: true }]);
+    scheduler.at(vec![Lane {
+        target: "0".into(),
+        runs: vec![true; LOADS],
+        shares: None,
+        may_shorten: true,
+        takes_turns: Vec::new(),
+    }]);
     let mut run = Loaded { latencies: Latencies::new(world, seed), now_ns: 0, repeats: 0 };
     let Ok(()) = drive(&mut scheduler, &mut run);
     let judgements = judge(&plan, &scheduler.samples(), false);

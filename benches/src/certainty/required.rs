@@ -162,7 +162,13 @@ fn as_fast_as_earlier(world: World, slower: f64, seed: u64) -> Plan {
 /// A run of one step, to its end.
 fn measured(world: World, figure: Figure, plan: &Plan, seed: u64) -> Scheduler {
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
-    scheduler.at(vec![Lane { target: "0".into(), runs: vec![true], shares: None, may_shorten: true }]);
+    scheduler.at(vec![Lane {
+        target: "0".into(),
+        runs: vec![true],
+        shares: None,
+        may_shorten: true,
+        takes_turns: Vec::new(),
+    }]);
     let mut run = Run { figure, latencies: Latencies::new(world, seed), now_ns: 0 };
     let Ok(()) = drive(&mut scheduler, &mut run);
     scheduler

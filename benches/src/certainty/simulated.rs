@@ -96,6 +96,7 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) ->
         runs: vec![true],
         shares: None,
         may_shorten: true,
+        takes_turns: vec![false],
     };
     scheduler.at((0..targets).map(lane).collect());
     let mut simulation = Simulation { repeat, now_ns: 0, repeats: Vec::new() };

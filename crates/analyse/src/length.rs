@@ -124,6 +124,27 @@ pub fn length_effect(rounds: &ShortAndLong, relevant: f64, level: f64) -> Option
     }
     let effect = mean - long.iter().sum::<f64>() / long.len() as f64;
     let error = deviation * (1.0 / short.len() as f64 + 1.0 / long.len() as f64).sqrt();
+    differs(effect, error, freedom, relevant, level)
+}
+
+/// Ratio of two targets that take turns ÷ their ratio where the repeat of one follows that of the other, if it differs as in
+/// [`length_effect`]. `rounds` are logarithms of the ratio: short where they take turns, long where not. The latter are few, and
+/// each has twice the variance, at most, by which the machine's mood changes a repeat: that of `moods`, the logarithms of the
+/// figures of one target.
+pub fn turns_effect(rounds: &ShortAndLong, moods: &[f64], relevant: f64, level: f64) -> Option<f64> {
+    let ShortAndLong { short, long } = rounds;
+    let ((mean, deviation), (_, mood)) = (mean_and_deviation(short)?, mean_and_deviation(moods)?);
+    let freedom = short.len() as f64 - 1.0;
+    if long.is_empty() || freedom < 3.0 {
+        return None;
+    }
+    let effect = mean - long.iter().sum::<f64>() / long.len() as f64;
+    let variance = deviation.powi(2) / short.len() as f64 + 2.0 * mood.powi(2) / long.len() as f64;
+    differs(effect, variance.sqrt(), freedom, relevant, level)
+}
+
+/// A factor whose logarithm is `effect`, with this standard error, if it is relevant and no luck.
+fn differs(effect: f64, error: f64, freedom: f64, relevant: f64, level: f64) -> Option<f64> {
     let p = if error > 0.0 { 2.0 * t_above((effect / error).abs(), freedom) } else { 0.0 };
     (effect.abs() > (1.0 + relevant).portable_ln() && p < level).then(|| effect.portable_exp())
 }

@@ -58,7 +58,7 @@ pub use kinds::{KindVerdict, StorageKind, StorageTraits, classify_storage};
 pub use ladder::{Headroom, rungs_in_turn};
 pub use length::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
-    shortest_for, variance_within,
+    shortest_for, turns_effect, variance_within,
 };
 pub use measure::{first_round_that_counts, measurements, repeat_values};
 pub use odd::{MACHINES_TO_COMPARE, Odd, OddMachine, odd_machines, odd_ones};

@@ -251,7 +251,12 @@ impl Collector {
         for (operation, part) in self.reports.iter().flat_map(|r| &r.offset_log) {
             offset_log.entry(*operation).or_default().merge(part.clone());
         }
+        let mut uncounted_bytes: BTreeMap<Operation, u64> = BTreeMap::new();
+        for (operation, bytes) in self.reports.iter().flat_map(|r| &r.uncounted_bytes) {
+            *uncounted_bytes.entry(*operation).or_default() += bytes;
+        }
         Outcome {
+            uncounted_bytes,
             offset_log,
             window_ns: whole_ns.saturating_sub(self.ramp_ns),
             whole_ns,

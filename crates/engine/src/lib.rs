@@ -67,6 +67,7 @@ pub use locked_memory::{locked_memory_limit, registers_buffers};
 pub use run::{own_descriptors, run, run_at, run_in_turns, takes_turns};
 pub use stamps::StampComparison;
 pub use task::{Barrier, EngineError, IoTarget, OpenFiles, Outcome, Task};
+pub use turns::TurnObserver;
 pub use verify::{Generations, HEADER_BYTES};
 pub use worker::open_flags;
 

@@ -19,7 +19,7 @@ use crate::interval_pool::{IntervalPool, Message, ReportGuard, SPARE_INTERVALS};
 use crate::metadata::{MetadataSpec, MetadataWorker};
 use crate::recorder::{Latencies, WorkerInterval};
 use crate::task::{Barrier, EngineError, IoTarget, Outcome, Task};
-use crate::turns::{TaskTurns, Turns};
+use crate::turns::{TaskTurns, TurnObserver, Turns};
 use crate::worker::{Flow, Limits, Signals, Worker, WorkerSpec};
 
 /// Runs one repeat. Intervals go to `on_interval` as they complete; `interrupt` ends it early.
@@ -50,6 +50,8 @@ pub fn run_at(
 /// True if [`run_in_turns`] can run a task: an asynchronous engine moves data in a closed loop for a limited time, and
 /// nothing but the queue keeps an operation from starting.
 pub fn takes_turns(workload: &Workload, stop: &Stop, engine: EngineKind) -> bool {
+    let Modifiers { buffers, even_mix, .. } = workload.modifiers;
+    let harmless = Modifiers { buffers, even_mix, ..Modifiers::default() };
     matches!(engine, EngineKind::IoUring | EngineKind::Libaio | EngineKind::Sim)
         && matches!(workload.mix, Mix::Transfer { .. })
         && !workload.is_by_calls()
@@ -59,21 +61,21 @@ pub fn takes_turns(workload: &Workload, stop: &Stop, engine: EngineKind) -> bool
         && !workload.verify
         && workload.sync.every <= 1
         && !workload.sync.at_end
-        && workload.modifiers == Modifiers::default()
+        && workload.modifiers == harmless
         && stop.time_ns.is_some()
         && Stop { time_ns: None, ..*stop } == Stop::default()
 }
 
 /// Runs several tasks in turns of `slice_ns` nanoseconds: while one works, the others have nothing in flight, and their time
-/// stands still. The first is the first; [`takes_turns`] is true of each. Whatever its size in turns, each has the time that it
-/// would have alone.
+/// stands still. [`takes_turns`] is true of each.
 pub fn run_in_turns(
     tasks: Vec<Task>,
     slice_ns: u64,
+    observer: TurnObserver,
     interrupt: &Arc<AtomicBool>,
     on_interval: &mut dyn FnMut(Interval),
 ) -> Vec<Result<Outcome, EngineError>> {
-    let turns = Arc::new(Turns::new(tasks.iter().map(Task::jobs), slice_ns));
+    let turns = Arc::new(Turns::new(tasks.iter().map(Task::jobs), slice_ns, observer));
     let (sender, intervals) = channel();
     thread::scope(|scope| {
         let run = |(party, task): (usize, Task)| {

@@ -80,6 +80,8 @@ pub struct Outcome {
     pub span_ns: Option<(u64, u64)>,
     /// Operations of an open loop that were due and never started.
     pub unserved: u64,
+    /// Bytes that tasks which take turns moved beside the measured time: while their queues filled and emptied.
+    pub uncounted_bytes: BTreeMap<Operation, u64>,
     /// CPU time of the workers.
     pub workers: CpuTime,
     /// Largest share of the repeat, 0 to 1, that one worker spent on a CPU.
@@ -107,6 +109,7 @@ impl Outcome {
             whole_ns: window_ns,
             span_ns: None,
             unserved: 0,
+            uncounted_bytes: BTreeMap::new(),
             workers: CpuTime::default(),
             busiest_worker: 0.0,
             process: CpuTime::default(),

@@ -3,16 +3,20 @@
 //! What disturbs a machine for longer than a turn falls on all of them alike, so that their ratio is far more certain than
 //! that of repeats which follow each other. The time of a task stands still while it waits.
 
+use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a worker that waits for its turn sleeps before it checks whether the repeat is to end.
 const CHECK_PERIOD: Duration = Duration::from_millis(100);
 
+/// Is told when the first turn begins, and when each ends: the index of the task that had it. Nothing is in flight then.
+pub type TurnObserver = Box<dyn Fn(Option<usize>) + Send + Sync>;
+
 /// Whose turn it is among several tasks.
-#[derive(Debug)]
 pub(crate) struct Turns {
     slice_ns: u64,
+    observer: TurnObserver,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -24,6 +28,9 @@ struct State {
     turn: usize,
     /// Turns that have ended.
     ended: u64,
+    has_begun: bool,
+    /// The task whose turn has just ended.
+    just_had_it: Option<usize>,
 }
 
 /// A task.
@@ -39,9 +46,10 @@ struct Party {
 
 impl Turns {
     /// Turns of tasks with these numbers of workers, each with `slice_ns` nanoseconds that are measured.
-    pub fn new(workers: impl Iterator<Item = u32>, slice_ns: u64) -> Self {
+    pub fn new(workers: impl Iterator<Item = u32>, slice_ns: u64, observer: TurnObserver) -> Self {
         let parties = workers.map(|workers| Party { is_ready: false, workers, idle: 0 }).collect();
-        Self { slice_ns, state: Mutex::new(State { parties, turn: 0, ended: 0 }), changed: Condvar::new() }
+        let state = State { parties, turn: 0, ended: 0, has_begun: false, just_had_it: None };
+        Self { slice_ns, observer, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// What a task holds while it runs.
@@ -62,7 +70,14 @@ impl Turns {
     }
 
     fn change<T>(&self, how: impl FnOnce(&mut State) -> T) -> T {
-        let changed = how(&mut self.state());
+        let mut state = self.state();
+        let changed = how(&mut state);
+        if let Some(task) = state.just_had_it.take()
+            && state.has_begun
+        {
+            (self.observer)(Some(task));
+        }
+        drop(state);
         self.changed.notify_all();
         changed
     }
@@ -84,6 +99,7 @@ impl State {
         let mut others = (1..=count).map(|step| (self.turn + step) % count);
         let next = others.find(|party| self.parties[*party].workers > 0);
         self.parties[self.turn].idle = 0;
+        self.just_had_it = Some(self.turn);
         self.turn = next.unwrap_or(self.turn);
         self.ended += 1;
         true
@@ -91,7 +107,6 @@ impl State {
 }
 
 /// What a task knows of the turns. The task is over when it is dropped, whatever becomes of its workers.
-#[derive(Debug)]
 pub(crate) struct TaskTurns {
     turns: Arc<Turns>,
     party: usize,
@@ -128,7 +143,6 @@ impl Drop for TaskTurns {
 }
 
 /// What a worker knows of the turns of its task. The worker has ended when it is dropped.
-#[derive(Debug)]
 pub(crate) struct WorkerTurns {
     turns: Arc<Turns>,
     party: usize,
@@ -145,7 +159,12 @@ impl WorkerTurns {
     /// Waits for the next turn of the task; false if `stops` becomes true first.
     pub fn begin(&self, stops: impl Fn() -> bool) -> bool {
         let has_ended = |state: &State| self.passed.is_none_or(|passed| state.ended > passed);
-        self.turns.wait(stops, |state| state.turn == self.party && has_ended(state))
+        let begins = self.turns.wait(stops, |state| state.turn == self.party && has_ended(state));
+        let mut state = self.turns.state();
+        if begins && !mem::replace(&mut state.has_begun, true) {
+            (self.turns.observer)(None);
+        }
+        begins
     }
 
     /// The worker has nothing in flight: the turn ends when that is true of all workers of the task.
@@ -190,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_turn_ends_when_all_workers_of_the_task_have_passed_it() {
-        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1));
+        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1, Box::new(|_| {})));
         let tasks = [turns.of(0), turns.of(1)];
         let (mut one, mut two, mut other) =
             (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
@@ -207,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_turn_of_what_has_ended_goes_to_the_others() {
-        let turns = Arc::new(Turns::new([2, 1, 1].into_iter(), 1));
+        let turns = Arc::new(Turns::new([2, 1, 1].into_iter(), 1, Box::new(|_| {})));
         let tasks = [turns.of(0), turns.of(1), turns.of(2)];
         let (mut one, two, other) = (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
         one.pass();
@@ -223,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_ends_while_it_waits_is_not_counted_twice() {
-        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1));
+        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1, Box::new(|_| {})));
         let task = turns.of(0);
         let (mut one, mut two) = (task.of_worker(), task.of_worker());
         one.pass();
@@ -235,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_task_waits_until_the_others_are_set_up_or_over() {
-        let turns = Arc::new(Turns::new([1, 1].into_iter(), 1));
+        let turns = Arc::new(Turns::new([1, 1].into_iter(), 1, Box::new(|_| {})));
         let (one, two) = (turns.of(0), turns.of(1));
         assert!(!one.await_all(|| true));
         drop(two);

@@ -25,6 +25,7 @@ mod slices;
 mod spec;
 mod syncs;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -273,8 +274,10 @@ impl<'a, E: Engine> Worker<'a, E> {
         }
         timeline.integrate(now, self.in_flight);
         timeline.finish(now, sink);
-        let (paused_ns, paused) = slices.map_or((0, (0, 0)), |slices| (slices.paused_ns, slices.paused_cpu));
-        Ok(self.report(origin + paused_ns, now, (cpu.0 + paused.0, cpu.1 + paused.1)))
+        let Some(slices) = slices else { return Ok(self.report(origin, now, cpu)) };
+        let (user, system) = slices.paused_cpu;
+        let report = self.report(origin + slices.paused_ns, now, (cpu.0 + user, cpu.1 + system));
+        Ok(WorkerReport { uncounted_bytes: slices.uncounted_bytes(), ..report })
     }
 
     fn report(mut self, origin: u64, now: u64, cpu: (u64, u64)) -> WorkerReport {
@@ -294,6 +297,7 @@ impl<'a, E: Engine> Worker<'a, E> {
             failure: self.failure.take(),
             stamps: self.stamps.as_ref().map(|stamps| Box::new(stamps.finish())),
             integrity: self.spec.generations.is_some().then(|| std::mem::take(&mut self.integrity)),
+            uncounted_bytes: BTreeMap::new(),
             offset_log: self.offset_log.take().map(|offset_log| offset_log.finish()).unwrap_or_default(),
         }
     }

@@ -17,15 +17,21 @@ pub(crate) struct Progress {
     /// Expected end of the run.
     expected_end_ns: u64,
     rounds: Option<u32>,
-    current: Option<RepeatStarted>,
+    /// The repeats under way; several if they take turns.
+    current: Vec<Current>,
     title: String,
-    whole: std::collections::BTreeMap<Operation, OperationStats>,
-    whole_ns: u64,
     /// The target whose test data are being written, and since when.
     layout: Option<(String, Instant)>,
     has_waited: bool,
     /// When the last line about a repeat was printed.
     last_line: Option<Instant>,
+}
+
+/// A repeat under way.
+struct Current {
+    started: RepeatStarted,
+    whole: std::collections::BTreeMap<Operation, OperationStats>,
+    whole_ns: u64,
 }
 
 /// Shorter repeats have no line each.
@@ -52,10 +58,8 @@ impl Progress {
             began: Instant::now(),
             expected_end_ns: 0,
             rounds: None,
-            current: None,
+            current: Vec::new(),
             title: String::new(),
-            whole: std::collections::BTreeMap::new(),
-            whole_ns: 0,
             layout: None,
             has_waited: false,
             last_line: None,
@@ -112,13 +116,12 @@ impl Progress {
             }
             Event::RepeatStarted(started) => {
                 self.title = step.map_or_else(|| started.step.clone(), |s| s.title.clone());
-                self.current = Some(started.clone());
-                self.whole.clear();
-                self.whole_ns = 0;
-                self.show("");
+                let whole = std::collections::BTreeMap::new();
+                self.current.push(Current { started: started.clone(), whole, whole_ns: 0 });
+                self.show(started, "");
             }
             Event::Interval(interval) => self.interval(interval),
-            Event::RepeatFinished(finished) => self.finished(&finished.outcome),
+            Event::RepeatFinished(finished) => self.finished(finished.repeat, &finished.outcome),
             Event::Note(note) if note.severity > Severity::Info => {
                 let target = note.target.as_deref().map(|t| format!("{t}: ")).unwrap_or_default();
                 self.line(&format!("{}: {target}{}", note.severity.name(), note.message));
@@ -128,23 +131,29 @@ impl Progress {
     }
 
     fn interval(&mut self, interval: &Interval) {
+        let own = self.current.iter_mut().find(|current| current.started.repeat == interval.repeat);
+        let Some(Current { started, whole, whole_ns }) = own else { return };
         for (operation, stats) in &interval.operations {
-            self.whole.entry(*operation).or_default().merge(stats);
+            whole.entry(*operation).or_default().merge(stats);
         }
-        self.whole_ns += interval.len_ns;
+        *whole_ns += interval.len_ns;
+        let started = started.clone();
         let now = figures(&interval.operations, interval.len_ns, self.units);
-        self.show(&now);
+        self.show(&started, &now);
     }
 
-    fn finished(&mut self, outcome: &RepeatOutcome) {
-        let Some(started) = self.current.take() else { return };
+    fn finished(&mut self, repeat: u32, outcome: &RepeatOutcome) {
+        let own = self.current.iter().position(|current| current.started.repeat == repeat);
+        let Some(Current { started, whole, whole_ns }) = own.map(|own| self.current.remove(own)) else {
+            return;
+        };
         // Of short repeats not each has its line.
         let is_short = started.time_ns.is_some_and(|ns| ns < LINE_PERIOD.as_nanos() as u64);
         let is_due = self.last_line.is_none_or(|last| last.elapsed() >= LINE_PERIOD);
         if matches!(self.form, Form::Lines) && (is_due || !is_short || *outcome != RepeatOutcome::Completed) {
             self.last_line = Some(Instant::now());
             let how = match outcome {
-                RepeatOutcome::Completed => figures(&self.whole, self.whole_ns, self.units),
+                RepeatOutcome::Completed => figures(&whole, whole_ns, self.units),
                 RepeatOutcome::Interrupted => "stopped".into(),
                 RepeatOutcome::Failed(failure) => failure.to_string(),
             };
@@ -161,8 +170,8 @@ impl Progress {
         }
     }
 
-    fn show(&self, now: &str) {
-        let (Form::Drawn(bar), Some(started)) = (&self.form, &self.current) else { return };
+    fn show(&self, started: &RepeatStarted, now: &str) {
+        let Form::Drawn(bar) = &self.form else { return };
         let prefix = format!("{} · {} · {}", self.round(started), started.target, self.title);
         self.draw(bar, prefix, now.to_owned());
     }

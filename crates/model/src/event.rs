@@ -182,6 +182,10 @@ pub struct RepeatStarted {
     /// Nanoseconds after the ramp that it is to take, where the run chooses the length of its repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
+    /// Number of repeats of other targets with which it takes turns of some milliseconds each. Its time stands still while another
+    /// works, its counters are of its own turns, and as processor time of the process it has that of its workers.
+    #[serde(default, skip_serializing_if = "crate::host::is_first")]
+    pub turns: u32,
 }
 
 /// Completed repeats that no longer count in any figure, for a reason that has nothing to do with what they measured on
@@ -210,6 +214,18 @@ pub enum SetAsideReason {
         long_ns: u64,
         /// Figure of the short repeats ÷ figure of the long ones.
         ratio: f64,
+    },
+    /// Targets compare otherwise while they take turns than where the repeat of one follows that of another.
+    InTurns {
+        /// Id of the step.
+        step: String,
+        /// Ratio of two targets in turns ÷ their ratio without.
+        ratio: f64,
+    },
+    /// Targets took turns later on. These repeats followed each other; they served to check those in turns.
+    WithoutTurns {
+        /// Id of the step.
+        step: String,
     },
     /// The machine was disturbed during the round of a step, which was measured again.
     Disturbed {
@@ -516,6 +532,22 @@ impl MachineCpu {
     }
 }
 
+impl std::ops::AddAssign for MachineCpu {
+    fn add_assign(&mut self, other: Self) {
+        let Self { user_ns, system_ns, irq_ns, steal_ns, iowait_ns, idle_ns } = self;
+        for (own, ns) in [
+            (user_ns, other.user_ns),
+            (system_ns, other.system_ns),
+            (irq_ns, other.irq_ns),
+            (steal_ns, other.steal_ns),
+            (iowait_ns, other.iowait_ns),
+            (idle_ns, other.idle_ns),
+        ] {
+            *own = own.saturating_add(ns);
+        }
+    }
+}
+
 /// What `/proc/self/io` counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIo {
@@ -548,6 +580,35 @@ pub struct DeviceActivity {
     pub busy_ns: u64,
     /// Nanoseconds summed over requests in flight; divided by the time, the device's queue depth.
     pub queue_ns: u64,
+}
+
+impl DeviceActivity {
+    /// Adds what the same device did at another time.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            name: _,
+            level: _,
+            read_bytes,
+            written_bytes,
+            discarded_bytes,
+            reads,
+            writes,
+            flushes,
+            ..
+        } = self;
+        for (own, count) in [
+            (read_bytes, other.read_bytes),
+            (written_bytes, other.written_bytes),
+            (discarded_bytes, other.discarded_bytes),
+            (reads, other.reads),
+            (writes, other.writes),
+            (flushes, other.flushes),
+            (&mut self.busy_ns, other.busy_ns),
+            (&mut self.queue_ns, other.queue_ns),
+        ] {
+            *own = own.saturating_add(count);
+        }
+    }
 }
 
 /// The page cache around a repeat that did not bypass it.

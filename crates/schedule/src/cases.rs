@@ -101,6 +101,7 @@ impl Run {
             runs: vec![true; plan.steps.len()],
             shares: None,
             may_shorten: true,
+            takes_turns: vec![false; plan.steps.len()],
         };
         let lanes = (0..lanes).map(lane).collect();
         let mut scheduler = Scheduler::new(plan, "t0".into(), seed);
@@ -205,6 +206,45 @@ fn fixed_rounds_measure_everything_so_often() {
         let seeds: BTreeSet<u64> = run.orders.iter().map(|order| order.seed).collect();
         assert_eq!(seeds.len(), 36);
     }
+}
+
+/// Lanes of a plan whose repeats may take turns.
+fn in_turns(steps: &str, lanes: usize) -> Run {
+    let mut run = Run::new(plan(steps, auto(60)), Sequence::Balanced, lanes, 1);
+    let with = |lane: Lane| Lane { takes_turns: vec![true; lane.takes_turns.len()], ..lane };
+    run.scheduler.lanes = std::mem::take(&mut run.scheduler.lanes).into_iter().map(with).collect();
+    run
+}
+
+#[test]
+fn after_the_first_round_the_repeats_of_a_step_take_turns() {
+    let run = in_turns(ONE, 3).go(|order, _| noisy(order, 10_000.0));
+    assert!(run.orders.iter().all(|order| order.turns == if order.round == 0 { 0 } else { 2 }));
+    assert!(run.orders.len() > 30);
+    let numbers: Vec<u32> = run.orders.iter().map(|order| order.repeat).collect();
+    assert_eq!(numbers, (0..run.orders.len() as u32).collect::<Vec<_>>());
+    let without = SetAsideReason::WithoutTurns { step: "a".into() };
+    assert_eq!(run.set_aside()[0], (&[0, 1, 2][..], &without));
+    assert_eq!(run.set_aside().len(), 1);
+}
+
+#[test]
+fn nothing_takes_turns_where_there_is_one_target_or_the_length_is_fixed() {
+    for run in [in_turns(ONE, 1), in_turns(TWO, 2)] {
+        let run = run.go(|order, _| noisy(order, 10_000.0));
+        assert!(run.orders.iter().all(|order| order.turns == 0));
+        assert_eq!(run.set_aside(), []);
+    }
+}
+
+#[test]
+fn a_target_that_is_given_up_leaves_the_others_their_turns() {
+    let run = in_turns(ONE, 3).go(|order, _| match (order.lane, order.round) {
+        (1, 4..) => failing(FailureKind::Errno(5)),
+        _ => noisy(order, 10_000.0),
+    });
+    let last = run.orders.last().unwrap();
+    assert_eq!((last.turns, run.count(0, 1)), (1, 7), "four rounds, and three that failed");
 }
 
 #[test]

@@ -21,6 +21,14 @@ pub trait Executor {
     /// It cannot go on.
     fn repeat(&mut self, order: &Order) -> Result<Outcome, Self::Error>;
 
+    /// Makes repeats that take turns: while one works, the others wait. An executor whose lanes never take any is not asked.
+    ///
+    /// # Errors
+    /// It cannot go on.
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Self::Error> {
+        orders.iter().map(|order| self.repeat(order)).collect()
+    }
+
     /// A round is over: what is not measured may be looked at.
     fn round_ended(&mut self) {}
 
@@ -41,11 +49,16 @@ pub fn drive<E: Executor>(scheduler: &mut Scheduler, executor: &mut E) -> Result
         let next = scheduler.next(began_ns);
         hear(scheduler, executor);
         match next {
-            Next::Repeat(order) => {
-                let outcome = executor.repeat(&order)?;
+            Next::Repeat(orders) => {
+                let outcomes = match &orders[..] {
+                    [order] => vec![executor.repeat(order)?],
+                    orders => executor.repeat_in_turns(orders)?,
+                };
                 let now_ns = executor.now_ns();
-                let took_ns = now_ns.saturating_sub(began_ns);
-                scheduler.record(&order, Outcome { took_ns, ..outcome }, now_ns);
+                let took_ns = now_ns.saturating_sub(began_ns) / orders.len() as u64;
+                for (order, outcome) in orders.iter().zip(outcomes) {
+                    scheduler.record(order, Outcome { took_ns, ..outcome }, now_ns);
+                }
                 hear(scheduler, executor);
             }
             Next::RoundEnded => executor.round_ended(),

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analyse::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
-    shortest_for, variance_within,
+    shortest_for, turns_effect, variance_within,
 };
-use model::{Plan, PortableMath, SetAsideReason, Step};
+use model::{Plan, PortableMath, SetAsideReason, Step, Workload};
 
 use crate::order::Order;
 use crate::{Measured, Timing};
@@ -35,6 +35,11 @@ const RELEVANT: f64 = 0.03;
 const LEVEL: f64 = 0.001;
 /// By how much repeats become longer where short ones differ.
 const GROWTH: u64 = 4;
+/// The least time of a target's turn, in nanoseconds, and how many times its queue fills in one.
+pub const TURN_NS: u64 = 5_000_000;
+const FILLS: u32 = 10;
+/// Turns of a target in a repeat, at least.
+const TURNS: u64 = 4;
 /// Long rounds out of turn, at most, to find out whether short repeats of one length differ.
 const MOST_CHECKS: u32 = 3;
 
@@ -69,6 +74,10 @@ struct StepLength {
     figures: Vec<Figure>,
     /// Time beyond ramp and measurement that the repeats took, and how many did.
     around: (u64, u64),
+    /// Its targets take turns, but for the first round.
+    takes_turns: bool,
+    /// Since targets have taken turns, the repeats without only serve to check those with turns.
+    has_turns: bool,
 }
 
 /// The figure of one repeat.
@@ -79,6 +88,8 @@ struct Figure {
     lane: usize,
     length_ns: u64,
     ln: f64,
+    /// It took turns with others.
+    in_turns: bool,
 }
 
 impl StepLength {
@@ -100,6 +111,8 @@ impl StepLength {
             noise: Vec::new(),
             figures: Vec::new(),
             around: (0, 0),
+            takes_turns: false,
+            has_turns: false,
         }
     }
 
@@ -135,8 +148,8 @@ impl StepLength {
     fn record(&mut self, order: &Order, measured: &Measured, value: f64) {
         let length_ns = self.length_ns();
         let ln = value.max(f64::MIN_POSITIVE).portable_ln();
-        let Order { repeat, round, lane, .. } = *order;
-        self.figures.push(Figure { repeat, round, lane, length_ns, ln });
+        let Order { repeat, round, lane, turns, .. } = *order;
+        self.figures.push(Figure { repeat, round, lane, length_ns, ln, in_turns: turns > 0 });
         if self.is_long {
             if self.long_rounds == 0 {
                 self.per_second = measured.per_second.min(self.per_second);
@@ -148,18 +161,18 @@ impl StepLength {
         }
     }
 
-    /// After a round: the repeats that no longer count, with the reason, if short repeats differ from long ones.
+    /// After a round: the repeats that no longer count, with the reason.
     fn end_round(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
-        let sync_every = step.workload.sync.every;
         let Some(short_ns) = self.short_ns else {
-            let shortest = shortest_for(self.per_second, sync_every, self.shortest_ns);
+            let shortest = self.shortest_ns(step);
             self.short_ns = Some(round_length(shortest, self.long_ns));
             self.long_rounds = 1;
             return None;
         };
         if self.is_long {
             self.long_rounds += 1;
-            return if self.is_check { self.compare_lengths(step) } else { None };
+            let differ = if self.is_check { self.compare_lengths(step) } else { None };
+            return differ.or_else(|| self.compare_turns(step));
         }
         self.short_rounds += 1;
         let around_ns = self.around.0.checked_div(self.around.1).unwrap_or(0) + self.timing(step).ramp_ns;
@@ -167,14 +180,36 @@ impl StepLength {
             && self.short_rounds >= ROUNDS_TO_CHOOSE as u32
             && let Some(choice) = best_length(&self.noise, short_ns, around_ns)
         {
-            let shortest = shortest_for(self.per_second, sync_every, self.shortest_ns).max(self.least_ns);
+            let shortest = self.shortest_ns(step).max(self.least_ns);
             let length_ns = round_length(choice.length_ns.max(shortest), self.long_ns);
             self.choice = Some(LengthChoice { length_ns, ..choice });
             self.short_ns = Some(length_ns);
             self.noise.clear();
         }
         let is_due = self.short_rounds >= ROUNDS_TO_CHOOSE as u32 && self.short_rounds.is_power_of_two();
-        if is_due && self.has_lengths() { self.compare_lengths(step) } else { None }
+        let differ = if is_due && self.has_lengths() { self.compare_lengths(step) } else { None };
+        differ
+            .or_else(|| if is_due { self.compare_turns(step) } else { None })
+            .or_else(|| self.begin_turns(step))
+    }
+
+    /// After the first round in turns: the repeats without, which are so much noisier that they would blur all others.
+    fn begin_turns(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
+        if self.has_turns || !self.figures.iter().any(|f| f.in_turns) {
+            return None;
+        }
+        self.has_turns = true;
+        let without = self.figures.iter().filter(|f| !f.in_turns).copied().collect();
+        Some((without, SetAsideReason::WithoutTurns { step: step.id.clone() }))
+    }
+
+    /// The shortest repeats for the rate of the storage.
+    fn shortest_ns(&self, step: &Step) -> u64 {
+        let Workload { iodepth, jobs, sync, .. } = &step.workload;
+        let shortest = shortest_for(self.per_second, sync.every, self.shortest_ns);
+        let queues = f64::from(FILLS * iodepth * jobs) / self.per_second.max(f64::MIN_POSITIVE);
+        let turn_ns = TURN_NS.max((queues * 1e9) as u64);
+        if self.takes_turns { shortest.max(turn_ns.saturating_mul(TURNS)) } else { shortest }
     }
 
     /// Sets short repeats aside if they differ from long ones; if that rests on one round, the next one is a check.
@@ -196,6 +231,33 @@ impl StepLength {
         self.checks = 0;
         let (step, long_ns) = (step.id.clone(), self.long_ns);
         Some((shorter, SetAsideReason::TooShort { step, length_ns, long_ns, ratio }))
+    }
+
+    /// Sets the repeats that took turns aside if the targets compare otherwise in them than where one follows the other: then what
+    /// one leaves behind for the next turn is the other's as well. No further ones take turns.
+    fn compare_turns(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
+        let lanes: BTreeSet<usize> = self.figures.iter().filter(|f| f.in_turns).map(|f| f.lane).collect();
+        let (first, others) = (*lanes.first()?, lanes.len() - 1);
+        let of = |lane: usize, in_turns: bool| -> BTreeMap<u32, f64> {
+            let own = self.figures.iter().filter(|f| f.lane == lane && f.in_turns == in_turns);
+            own.filter(|f| in_turns || f.length_ns >= self.long_ns).map(|f| (f.round, f.ln)).collect()
+        };
+        let differences = |lane: usize, in_turns: bool| -> Vec<f64> {
+            let base = of(first, in_turns);
+            of(lane, in_turns).iter().filter_map(|(round, ln)| Some(ln - base.get(round)?)).collect()
+        };
+        let rounds: Vec<f64> = of(first, true).into_values().collect();
+        let effect = |lane: usize| {
+            let compared = ShortAndLong { short: differences(lane, true), long: differences(lane, false) };
+            turns_effect(&compared, &rounds, RELEVANT, LEVEL / others as f64)
+        };
+        let ratio = lanes.iter().skip(1).find_map(|lane| effect(*lane))?;
+        self.takes_turns = false;
+        self.choice = None;
+        self.noise.clear();
+        self.short_ns = Some(round_length(self.shortest_ns(step).max(self.least_ns), self.long_ns));
+        let aside = self.figures.extract_if(.., |f| f.in_turns).collect();
+        Some((aside, SetAsideReason::InTurns { step: step.id.clone(), ratio }))
     }
 
     /// Short ÷ long, if that differs; without the repeats of one round if that is given.
@@ -226,13 +288,13 @@ impl StepLength {
 pub(crate) struct Changed {
     /// The length that was chosen now.
     pub choice: Option<LengthChoice>,
-    /// Repeats that were too short.
-    pub too_short: Option<TooShort>,
+    /// Repeats that no longer count.
+    pub aside: Option<Aside>,
 }
 
-/// Repeats that were too short and no longer count.
+/// Repeats that no longer count.
 #[derive(Debug)]
-pub(crate) struct TooShort {
+pub(crate) struct Aside {
     pub repeats: Vec<u32>,
     pub rounds: BTreeSet<u32>,
     pub reason: SetAsideReason,
@@ -242,12 +304,14 @@ pub(crate) struct TooShort {
 
 impl Lengths {
     /// Finds the steps whose length the run chooses, with this time for all of it and so many repeats in the first round.
-    pub fn begin(&mut self, plan: &Plan, budget_ns: u64, repeats: usize) {
+    /// Those of some steps take turns.
+    pub fn begin(&mut self, plan: &Plan, budget_ns: u64, repeats: usize, in_turns: &BTreeSet<usize>) {
         for (index, step) in plan.steps.iter().enumerate() {
             let (Some(shortest_ns), Some(most_ns)) = (step.shortest_ns, step.stop.time_ns) else { continue };
             let affordable = budget_ns / FIRST_LONG_SHARE / repeats.max(1) as u64;
             let long_ns = affordable.clamp(shortest_ns, most_ns);
-            self.0.insert(index, StepLength::new(shortest_ns, long_ns));
+            let takes_turns = in_turns.contains(&index);
+            self.0.insert(index, StepLength { takes_turns, ..StepLength::new(shortest_ns, long_ns) });
         }
     }
 
@@ -271,6 +335,16 @@ impl Lengths {
                 left = left.saturating_sub(cost);
             }
         }
+    }
+
+    /// True if the repeats of a step on so many lanes take turns in this round.
+    pub fn take_turns(&self, step: usize, lanes: usize) -> bool {
+        lanes > 1 && self.0.get(&step).is_some_and(|length| length.takes_turns && length.short_ns.is_some())
+    }
+
+    /// True if the repeats of a step in this round only serve to check later ones.
+    pub fn only_check(&self, step: usize) -> bool {
+        self.0.get(&step).is_some_and(|length| length.takes_turns && length.short_ns.is_none())
     }
 
     /// True if the run chooses the length of the repeats of a step.
@@ -305,19 +379,19 @@ impl Lengths {
         }
     }
 
-    /// After a round: chooses the length of a step, and finds repeats that were too short.
+    /// After a round: chooses the length of a step, and finds repeats that no longer count.
     pub fn end_round(&mut self, step: usize, planned: &Step) -> Changed {
         let Some(length) = self.0.get_mut(&step) else { return Changed::default() };
         let had_none = length.choice.is_none();
-        let too_short = length.end_round(planned);
+        let aside = length.end_round(planned);
         let next_ns = length.length_ns();
-        let too_short = too_short.map(|(figures, reason)| TooShort {
+        let aside = aside.map(|(figures, reason)| Aside {
             repeats: figures.iter().map(|f| f.repeat).collect(),
             rounds: figures.iter().map(|f| f.round).collect(),
             reason,
             length_ns: length.short_ns.unwrap_or(next_ns),
         });
-        Changed { choice: length.choice.filter(|_| had_none), too_short }
+        Changed { choice: length.choice.filter(|_| had_none), aside }
     }
 }
 
@@ -358,7 +432,7 @@ mod tests {
                 let noise = 1.0 + 0.01 * f64::from((round * 7 + lane * 3) % 5);
                 let ln = (noise * if length.is_long { long(round) } else { short }).portable_ln();
                 let (length_ns, repeat, lane) = (length.length_ns(), 2 * round + lane, lane as usize);
-                length.figures.push(Figure { repeat, round, lane, length_ns, ln });
+                length.figures.push(Figure { repeat, round, lane, length_ns, ln, in_turns: false });
                 if !length.is_long && length.choice.is_none() {
                     length.noise.push(RepeatNoise { round, target: lane, ln, within: 1e-6 });
                 }
@@ -406,6 +480,71 @@ mod tests {
         assert!(!is_long(&lengths), "and only once");
     }
 
+    /// Rounds in turns after a first one without, of two targets with this ratio; the mood of a round is common to both, and all of
+    /// it differs from round to round by so much.
+    fn measure_in_turns(
+        mood: f64,
+        ratio: f64,
+        in_turns: f64,
+    ) -> (StepLength, Vec<(u32, usize, SetAsideReason)>) {
+        let mut length = StepLength { takes_turns: true, ..length(100 * MS, 1000 * MS) };
+        let (step, mut aside) = (step(), Vec::new());
+        for round in 0..20 {
+            length.begin_round(true);
+            let turns = length.takes_turns && length.short_ns.is_some();
+            for lane in 0..2 {
+                let common = 1.0 + mood * f64::from(round * 7 % 5 - 2);
+                let own = 1.0 + 0.002 * f64::from((round * 3 + lane * 5) % 4);
+                let other = if turns { in_turns } else { ratio };
+                let ln = (common * own * if lane == 1 { other } else { 1.0 }).portable_ln();
+                let (length_ns, lane, repeat) =
+                    (length.length_ns(), lane as usize, (2 * round + lane) as u32);
+                length.figures.push(Figure {
+                    repeat,
+                    round: round as u32,
+                    lane,
+                    length_ns,
+                    ln,
+                    in_turns: turns,
+                });
+            }
+            let set_aside = length.end_round(&step);
+            aside.extend(set_aside.map(|(figures, reason)| (round as u32, figures.len(), reason)));
+        }
+        (length, aside)
+    }
+
+    #[test]
+    fn the_first_round_without_turns_no_longer_counts_once_targets_take_turns() {
+        let (length, aside) = measure_in_turns(0.2, 1.5, 1.5);
+        let without = SetAsideReason::WithoutTurns { step: "x".into() };
+        assert_eq!(aside, [(1, 2, without)]);
+        assert!(length.takes_turns);
+    }
+
+    #[test]
+    fn turns_in_which_targets_compare_otherwise_are_set_aside_and_end() {
+        let (length, aside) = measure_in_turns(0.01, 1.5, 1.25);
+        let [(1, 2, SetAsideReason::WithoutTurns { .. }), (_, _, SetAsideReason::InTurns { ratio, .. })] =
+            &aside[..]
+        else {
+            panic!("{aside:?}")
+        };
+        assert!((ratio / (1.25 / 1.5) - 1.0).abs() < 0.01, "{ratio}");
+        assert!(!length.takes_turns && length.figures.iter().all(|f| !f.in_turns));
+        // The same where one round says nothing about the ratio, because the machine's moods are as large.
+        assert_eq!(measure_in_turns(0.2, 1.5, 1.25).1.len(), 1);
+    }
+
+    #[test]
+    fn a_repeat_has_four_turns_of_ten_queues() {
+        let step = Step { workload: Workload { iodepth: 32, ..step().workload }, ..step() };
+        let mut length = StepLength { takes_turns: true, ..length(100 * MS, 5000 * MS) };
+        assert_eq!(length.shortest_ns(&step), 128 * MS, "1,280 operations at 10,000 per second");
+        length.takes_turns = false;
+        assert_eq!(length.shortest_ns(&step), 100 * MS);
+    }
+
     /// Both targets of a round are measured within a second, in the same mood of the machine: six rounds of a disk in
     /// memory on a processor with two speeds, in thousands of operations per second.
     #[test]
@@ -416,7 +555,7 @@ mod tests {
             let length_ns = if [0, 5].contains(&round) { 500 * MS } else { 100 * MS };
             for (lane, value) in [a, b].into_iter().enumerate() {
                 let ln = f64::portable_ln(value);
-                measured.figures.push(Figure { repeat: round, round, lane, length_ns, ln });
+                measured.figures.push(Figure { repeat: round, round, lane, length_ns, ln, in_turns: false });
             }
         }
         assert_eq!(measured.effect_without(None), None);

@@ -27,6 +27,7 @@ mod timing;
 mod turns;
 
 pub use drive::{Executor, drive, hear};
+pub use lengths::TURN_NS;
 pub use measured::{Measured, WatchedFigure};
 pub(crate) use order::Next;
 pub use order::{Lane, Lost, Order, Outcome, Said};

@@ -18,13 +18,15 @@ pub struct Lane {
     /// The length of its repeats may be chosen: other programs take as long as they are told, and through the page cache a
     /// longer repeat finds more of its data.
     pub may_shorten: bool,
+    /// For each step of the plan whether its repeats here can take turns with those on other lanes.
+    pub takes_turns: Vec<bool>,
 }
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
-    /// A repeat.
-    Repeat(Order),
+    /// A repeat, or several that take turns.
+    Repeat(Vec<Order>),
     /// Nothing for now: a round is over, and what is not measured may be looked at.
     RoundEnded,
     /// Nothing any more.
@@ -48,6 +50,9 @@ pub struct Order {
     pub start: f64,
     /// Seed of its offsets and contents, at most [`crate::MOST_SEED`].
     pub seed: u64,
+    /// Number of repeats with which it takes turns.
+    #[serde(default)]
+    pub turns: u32,
 }
 
 /// What became of an order.

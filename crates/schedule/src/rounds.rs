@@ -63,7 +63,10 @@ impl Scheduler {
     fn begin_lengths(&mut self, pairs: &[(usize, usize)]) {
         let Rounds::Auto { budget_ns, precision_ppm } = self.plan.rounds else { return };
         if precision_ppm > 0 && self.lanes.iter().all(|lane| lane.may_shorten) {
-            self.lengths.begin(&self.plan, budget_ns, pairs.len());
+            let takes_turns =
+                |step: &usize| self.lanes.len() > 1 && self.lanes.iter().all(|lane| lane.takes_turns[*step]);
+            let in_turns = (0..self.plan.steps.len()).filter(takes_turns).collect();
+            self.lengths.begin(&self.plan, budget_ns, pairs.len(), &in_turns);
         }
     }
 

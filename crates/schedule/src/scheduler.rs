@@ -150,7 +150,7 @@ impl Scheduler {
             }
             if self.round.is_some() {
                 match self.next_in_round() {
-                    Some(order) => return Next::Repeat(order),
+                    Some(orders) => return Next::Repeat(orders),
                     None => return Next::RoundEnded,
                 }
             }
@@ -167,8 +167,8 @@ impl Scheduler {
         }
     }
 
-    /// The next repeat of the round under way; `None` when it has ended.
-    fn next_in_round(&mut self) -> Option<Order> {
+    /// The next repeat of the round under way, or those that take turns; `None` when it has ended.
+    fn next_in_round(&mut self) -> Option<Vec<Order>> {
         loop {
             let round = self.round.as_mut()?;
             let number = round.number;
@@ -182,23 +182,39 @@ impl Scheduler {
                 self.end_group();
                 continue;
             };
+            if group.next == 0 && !self.is_stopped && self.lengths.take_turns(step, group.pairs.len()) {
+                let pairs = group.pairs.clone();
+                if !pairs
+                    .iter()
+                    .any(|(step, lane)| self.given_up[*lane] || self.given_up_steps.contains(step))
+                {
+                    group.next = pairs.len();
+                    let turns = pairs.len() as u32 - 1;
+                    let order = |(before, (step, lane)): (u32, (usize, usize))| Order {
+                        turns,
+                        ..self.order(self.begun + before, number, step, lane)
+                    };
+                    return Some((0..).zip(pairs).map(order).collect());
+                }
+            }
             group.next += 1;
             if !self.is_stopped && !self.given_up[lane] && !self.given_up_steps.contains(&step) {
-                return Some(self.order(number, step, lane));
+                return Some(vec![self.order(self.begun, number, step, lane)]);
             }
         }
     }
 
-    fn order(&self, round: u32, step: usize, lane: usize) -> Order {
-        let numbers = [self.seed.to_le_bytes(), u64::from(self.begun).to_le_bytes()].concat();
+    fn order(&self, repeat: u32, round: u32, step: usize, lane: usize) -> Order {
+        let numbers = [self.seed.to_le_bytes(), u64::from(repeat).to_le_bytes()].concat();
         Order {
-            repeat: self.begun,
+            repeat,
             round,
             step,
             lane,
             timing: self.lengths.timing(step, &self.plan.steps[step]),
             start: self.start(round, step, lane),
             seed: XxHash3_64::oneshot(&numbers) & MOST_SEED,
+            turns: 0,
         }
     }
 
@@ -223,7 +239,7 @@ impl Scheduler {
         let Order { repeat, round, step, lane, .. } = *order;
         self.evidence.took_ns.insert((step, lane), took_ns);
         if let Some(measured) = measured {
-            self.begun += 1;
+            self.begun = self.begun.max(repeat + 1);
             let of = (self.plan.steps[step].id.as_str(), self.lanes[lane].target.as_str());
             self.evidence.record(of, round, &measured);
             if measured.is_complete {
@@ -324,6 +340,7 @@ impl Scheduler {
         let may_be_repeated = matches!(self.sequence, Sequence::Balanced)
             && !group.is_again
             && !self.is_stopped
+            && !self.lengths.only_check(step)
             && planned.foreign.is_empty()
             && !planned.workload.modifiers.once;
         if !may_be_repeated || group.repeats.len() < group.pairs.len() {
@@ -344,7 +361,7 @@ impl Scheduler {
         }
     }
 
-    /// After a round of these repeats: chooses lengths, and sets repeats aside that were too short.
+    /// After a round of these repeats: chooses lengths, and sets repeats aside that no longer count.
     fn end_round(&mut self, pairs: &[(usize, usize)]) {
         let steps: BTreeSet<usize> = pairs.iter().map(|(step, _)| *step).collect();
         for step in steps {
@@ -361,18 +378,25 @@ impl Scheduler {
                 );
                 self.note(Severity::Info, "repeat-length", None, message);
             }
-            let Some(short) = changed.too_short else { continue };
-            self.evidence.forget(&id, &short.rounds);
-            if let SetAsideReason::TooShort { ratio, long_ns, .. } = &short.reason {
-                let message = format!(
+            let Some(aside) = changed.aside else { continue };
+            self.evidence.forget(&id, &aside.rounds);
+            let message = match &aside.reason {
+                SetAsideReason::TooShort { ratio, long_ns, .. } => format!(
                     "short repeats of {id} have {ratio:.2} times the figure of those of {}; they are set aside, and the next \
                      take {}",
                     ShortDuration(*long_ns),
-                    ShortDuration(short.length_ns)
-                );
+                    ShortDuration(aside.length_ns)
+                ),
+                SetAsideReason::InTurns { ratio, .. } => format!(
+                    "where targets take turns in {id}, their ratio is {ratio:.2} times that where they follow each other; these \
+                     repeats are set aside, and no further ones take turns"
+                ),
+                SetAsideReason::WithoutTurns { .. } | SetAsideReason::Disturbed { .. } => String::new(),
+            };
+            if !message.is_empty() {
                 self.note(Severity::Info, "repeat-length", None, message);
             }
-            self.set_aside(short.repeats, short.reason);
+            self.set_aside(aside.repeats, aside.reason);
         }
     }
 

@@ -171,6 +171,27 @@ pub(super) fn length_matters(rule: &Rule, context: &RuleContext<'_>) -> Vec<Find
     last.into_iter().map(finding).collect()
 }
 
+pub(super) fn turns_matter(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding> {
+    let mut found = BTreeMap::new();
+    for (_, reason) in &context.run.set_aside {
+        if let SetAsideReason::InTurns { step, ratio } = reason {
+            found.insert(step.as_str(), *ratio);
+        }
+    }
+    let finding = |(step, ratio): (&str, f64)| {
+        let message = format!(
+            "while the targets took turns of some milliseconds, their ratio was {:.0} % {} than in repeats that followed each \
+             other: what one left to be done fell into the turns of another; the repeats in turns do not count",
+            (ratio - 1.0).abs() * 100.0,
+            if ratio > 1.0 { "higher" } else { "lower" },
+        );
+        let figures = vec![evidence("ratio in turns ÷ ratio without", ratio, "1")];
+        let about = Subject { target: None, step: Some(step.to_owned()) };
+        rule.finding(Severity::Warning, about, message, figures).changing((ratio - 1.0).abs())
+    };
+    found.into_iter().map(finding).collect()
+}
+
 /// Share of a repeat's time from which the sync after it is reported.
 const DEFERRED: f64 = 0.1;
 

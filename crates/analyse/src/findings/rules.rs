@@ -330,6 +330,13 @@ pub static RULES: &[Rule] = &[
         apply: repeats::length_matters,
     },
     Rule {
+        name: "turns-matter",
+        speaks_when: "the ratio of two targets differed by at least 3 % between repeats that took turns and repeats that followed each other, rarely by chance (0.1 %), and those in turns were set aside",
+        advice: "find out what one target leaves to be done for the other: a shared cache, a journal, garbage collection; measure them in runs of their own to be sure",
+        is_told_apart: false,
+        apply: repeats::turns_matter,
+    },
+    Rule {
         name: "disturbed-rounds",
         speaks_when: "rounds of a step were measured again because the hypervisor took more than 10 % of the processors' time or other programs moved more than 10 % of the bytes",
         advice: "stop other programs, or measure when the host has less to do",

@@ -5,7 +5,10 @@
 //! with all of its time. What completes while the queue fills and empties is counted nowhere, and the worker's time and its
 //! processor time stand still.
 
+use std::collections::BTreeMap;
 use std::io;
+
+use model::Operation;
 
 use super::{STOP_POLL_NS, SyncState, Worker};
 use crate::clock::{Clock, thread_cpu_ns};
@@ -32,6 +35,11 @@ impl Slices {
     pub fn new(turns: WorkerTurns, aside: Box<WorkerInterval>) -> Self {
         let grid = Grid { ramp_ns: 0, time_ns: None, interval_ns: u64::MAX / 4 };
         Self { turns, aside: Timeline::new(aside, 0, grid), paused_ns: 0, paused_cpu: (0, 0) }
+    }
+
+    /// Bytes that were moved while the queue filled and emptied.
+    pub fn uncounted_bytes(&self) -> BTreeMap<Operation, u64> {
+        self.aside.current.finish().into_iter().map(|(operation, stats)| (operation, stats.bytes)).collect()
     }
 
     /// The clock goes on after it has stopped at this time and processor time; returns how long it stood still.

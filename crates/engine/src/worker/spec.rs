@@ -117,6 +117,8 @@ pub(crate) struct WorkerReport {
     pub failure: Option<WorkerFailure>,
     pub integrity: Option<IntegrityCheck>,
     pub stamps: Option<Box<StampComparison>>,
+    /// Bytes that were moved beside the measured time.
+    pub uncounted_bytes: BTreeMap<Operation, u64>,
     /// The offsets of its operations, if they are logged.
     pub offset_log: BTreeMap<Operation, OffsetLog>,
 }

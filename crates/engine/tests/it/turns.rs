@@ -12,7 +12,7 @@ use model::*;
 fn in_turns(tasks: Vec<Task>, slice_ns: u64) -> Vec<Done> {
     let mut intervals: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
     let repeats: Vec<u32> = tasks.iter().map(|task| task.repeat).collect();
-    let outcomes = run_in_turns(tasks, slice_ns, &Arc::default(), &mut |interval| {
+    let outcomes = run_in_turns(tasks, slice_ns, Box::new(|_| {}), &Arc::default(), &mut |interval| {
         intervals.entry(interval.repeat).or_default().push(interval);
     });
     let done = |(repeat, outcome): (&u32, Result<Outcome, EngineError>)| Done {
@@ -113,7 +113,8 @@ fn one_that_cannot_begin_does_not_keep_the_others() {
     if let engine::IoTarget::Files(files) = &mut tasks[0].target {
         files.file_bytes = 100;
     }
-    let mut outcomes = run_in_turns(tasks, 10 * MS, &Arc::default(), &mut |_| {}).into_iter();
+    let mut outcomes =
+        run_in_turns(tasks, 10 * MS, Box::new(|_| {}), &Arc::default(), &mut |_| {}).into_iter();
     assert!(matches!(outcomes.next().unwrap(), Err(EngineError::TooSmall { .. })));
     assert_eq!(outcomes.next().unwrap().unwrap().outcome, RepeatOutcome::Completed);
 }
@@ -124,7 +125,7 @@ fn an_interruption_ends_all() {
     let models = [queueing(MS), queueing(MS)];
     let tasks = tasks(&workload(), &models).into_iter().map(|task| Task { stop: time(u64::MAX / 8), ..task });
     let interrupt = Arc::new(AtomicBool::new(false));
-    let outcomes = run_in_turns(tasks.collect(), 10 * MS, &interrupt, &mut |_| {
+    let outcomes = run_in_turns(tasks.collect(), 10 * MS, Box::new(|_| {}), &interrupt, &mut |_| {
         interrupt.store(true, Ordering::Relaxed);
     });
     let all = outcomes.into_iter().map(|outcome| outcome.unwrap().outcome);
@@ -141,4 +142,17 @@ fn only_what_a_queue_alone_holds_back_takes_turns() {
     assert!(!takes(Workload { sync: SyncRule { every: 8, data_only: true, at_end: false }, ..direct() }));
     assert!(!takes_turns(&direct(), &operations(100), EngineKind::IoUring));
     assert!(!takes_turns(&direct(), &time(SECOND), EngineKind::Psync));
+}
+
+#[test]
+fn an_observer_is_told_of_each_turn_in_their_order() {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let ears = Arc::clone(&told);
+    let tasks = tasks(&workload(), &[queueing(MS), queueing(MS)]);
+    let observer = Box::new(move |task| ears.lock().unwrap().push(task));
+    let outcomes = run_in_turns(tasks, 10 * MS, observer, &Arc::default(), &mut |_| {});
+    assert!(outcomes.iter().flatten().all(|outcome| outcome.uncounted_bytes[&Operation::Read] > 0));
+    let told = told.lock().unwrap();
+    assert_eq!(told[..3], [None, Some(0), Some(1)]);
+    assert!(told.len() > 20);
 }

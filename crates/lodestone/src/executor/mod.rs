@@ -3,6 +3,7 @@
 
 mod data_sets;
 mod foreign;
+mod in_turns;
 mod layout;
 mod readiness;
 mod release;
@@ -31,6 +32,7 @@ use data_sets::DataSet;
 pub(crate) use foreign::{Driver, PendingReports, Tools};
 pub(crate) use layout::{OpenSize, shortage};
 use plan::{DataKey, DataNeed};
+use repeat::Ended;
 pub(crate) use repeat::engine_of;
 use telemetry::Telemetry;
 
@@ -190,6 +192,7 @@ impl Local<'_> {
             runs: state.obstacles(self.plan).iter().map(Option::is_none).collect(),
             shares: state.borrows.map(|lender| lender / makings),
             may_shorten: matches!(state.driver, Driver::Own) && state.target.direct,
+            takes_turns: self.plan.steps.iter().map(|step| in_turns::can_be(self, step, state)).collect(),
         };
         self.targets.iter().step_by(makings).map(lane).collect()
     }
@@ -287,38 +290,22 @@ impl Executor for Local<'_> {
     }
 
     fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
-        let (step, index) = (&self.plan.steps[order.step], self.index(order));
-        if !self.answers(step, index) {
-            self.targets[index].abandon();
-            return Ok(Outcome { lost: Some(Lost::Silent), ..Outcome::default() });
-        }
-        // A step that creates its files anew does not use the laid-out data.
-        let kept = |step: &Step| DataKey::of(step).filter(|_| step.prepare == Preparation::Written);
-        let parts: Vec<Step> = step.parts().cloned().collect();
-        for key in parts.iter().filter_map(kept) {
-            self.restore(index, key)?;
-        }
-        let lost = self.targets[index].lost.clone();
-        if lost.is_some() || self.interrupted() {
-            return Ok(Outcome { lost, ..Outcome::default() });
+        if let Some(obstacle) = self.make_ready(order)? {
+            return Ok(obstacle);
         }
         let ended = repeat::run(self, order)?;
-        let measured = self.recorder.run().repeats.last().map(|last| Measured::of(self.plan, step, last));
-        let state = &mut self.targets[index];
-        for part in parts.iter().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
-            let key = kept(part);
-            for set in state.sets.iter().filter(|set| Some(set.wanted.key) == key) {
-                set.has_holes.store(true, Ordering::Relaxed);
-            }
+        Ok(self.outcome(order, ended))
+    }
+
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, RigError> {
+        let mut are_ready = true;
+        for order in orders {
+            are_ready &= self.make_ready(order)?.is_none();
         }
-        if ended.hung {
-            state.abandon();
+        if are_ready && let Some(ended) = in_turns::run(self, orders)? {
+            return Ok(orders.iter().zip(ended).map(|(order, ended)| self.outcome(order, ended)).collect());
         }
-        let failure = match ended.outcome {
-            RepeatOutcome::Failed(failure) => Some(failure),
-            RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
-        };
-        Ok(Outcome { took_ns: 0, measured, failure, lost: ended.hung.then_some(Lost::Silent) })
+        orders.iter().map(|order| self.repeat(order)).collect()
     }
 
     fn round_ended(&mut self) {
@@ -334,4 +321,50 @@ impl Executor for Local<'_> {
             Said::Forecast(message) => self.progress.say(&message),
         }
     }
+}
+
+impl Local<'_> {
+    /// Makes the target of an order ready for its repeat; or what there is to say instead of a repeat.
+    fn make_ready(&mut self, order: &Order) -> Result<Option<Outcome>, RigError> {
+        let (step, index) = (&self.plan.steps[order.step], self.index(order));
+        if !self.answers(step, index) {
+            self.targets[index].abandon();
+            return Ok(Some(Outcome { lost: Some(Lost::Silent), ..Outcome::default() }));
+        }
+        let parts: Vec<Step> = step.parts().cloned().collect();
+        for key in parts.iter().filter_map(kept) {
+            self.restore(index, key)?;
+        }
+        let lost = self.targets[index].lost.clone();
+        let is_over = lost.is_some() || self.interrupted();
+        Ok(is_over.then(|| Outcome { lost, ..Outcome::default() }))
+    }
+
+    /// What the scheduler is told of a repeat.
+    fn outcome(&mut self, order: &Order, ended: Ended) -> Outcome {
+        let (step, index) = (&self.plan.steps[order.step], self.index(order));
+        let repeats = self.recorder.run().repeats.iter().rev();
+        let own = repeats.take(order.turns as usize + 1).find(|own| own.started.repeat == order.repeat);
+        let measured = own.map(|own| Measured::of(self.plan, step, own));
+        let state = &mut self.targets[index];
+        for part in step.parts().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
+            let key = kept(part);
+            for set in state.sets.iter().filter(|set| Some(set.wanted.key) == key) {
+                set.has_holes.store(true, Ordering::Relaxed);
+            }
+        }
+        if ended.hung {
+            state.abandon();
+        }
+        let failure = match ended.outcome {
+            RepeatOutcome::Failed(failure) => Some(failure),
+            RepeatOutcome::Completed | RepeatOutcome::Interrupted => None,
+        };
+        Outcome { took_ns: 0, measured, failure, lost: ended.hung.then_some(Lost::Silent) }
+    }
+}
+
+/// The laid-out data that a step uses; one that creates its files anew does not use them.
+fn kept(step: &Step) -> Option<DataKey> {
+    DataKey::of(step).filter(|_| step.prepare == Preparation::Written)
 }

@@ -72,6 +72,7 @@ fn on_target(
         size_bytes,
         seed,
         time_ns: timing.time_ns.filter(|_| timing.is_chosen),
+        turns: 0,
     }));
     let (finished, hung) = match opened {
         Ok((opened, others)) => {
@@ -111,18 +112,18 @@ fn on_target(
 }
 
 /// The files of a repeat, or the directories of one with metadata operations.
-struct Opened<'a> {
-    set: SetRef<'a>,
-    io_target: IoTarget,
+pub(super) struct Opened<'a> {
+    pub set: SetRef<'a>,
+    pub io_target: IoTarget,
     /// Removed with everything in it when the repeat is over.
     private: Option<PrivateDirectory>,
     /// For the files given to another program.
     scratch: Option<PrivateDirectory>,
     /// What is synced before and after the repeat.
-    unsettled: Vec<File>,
+    pub unsettled: Vec<File>,
 }
 
-fn open<'s>(
+pub(super) fn open<'s>(
     local: &Local<'_>,
     step: &Step,
     state: &'s TargetState,
@@ -265,7 +266,7 @@ fn client(local: &Local<'_>, (began_ns, ended_ns): (u64, u64)) -> ClientPart {
 }
 
 /// When a repeat ends: if it uses its data up, at the latest when they are.
-fn stop(step: &Step, size_bytes: u64) -> Stop {
+pub(super) fn stop(step: &Step, size_bytes: u64) -> Stop {
     let all = step.uses_data_up().then_some(size_bytes);
     let pass = pass_bytes(&step.workload, size_bytes);
     let passes = step.stop.passes.map(|passes| pass.saturating_mul(u64::from(passes)));
@@ -289,7 +290,7 @@ fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
 
 /// Syncs, so that writes of one repeat do not fall into the next; false if the sync hangs. An error is ignored: it
 /// shows in the measurement itself.
-fn settle(local: &Local<'_>, unsettled: &[File]) -> bool {
+pub(super) fn settle(local: &Local<'_>, unsettled: &[File]) -> bool {
     let copies: std::io::Result<Vec<File>> = unsettled.iter().map(File::try_clone).collect();
     // Without a spare descriptor, the measurement goes on without a sync.
     let Ok(copies) = copies else { return true };
@@ -304,7 +305,7 @@ fn unopened(local: &Local<'_>, repeat: u32, workload: &Workload, errno: i32) -> 
 }
 
 /// The workload as it can run here: where direct I/O is refused, writes are synced at the end.
-fn effective(workload: &Workload, direct: bool) -> Workload {
+pub(super) fn effective(workload: &Workload, direct: bool) -> Workload {
     let mut effective = workload.clone();
     if workload.direct && !direct {
         effective.direct = false;
@@ -324,7 +325,7 @@ pub(crate) fn engine_of(step: &Step, best: EngineKind) -> EngineKind {
     }
 }
 
-fn task(
+pub(super) fn task(
     step: &Step,
     workload: &Workload,
     engine: EngineKind,
@@ -371,17 +372,19 @@ fn work(
         }
     });
     let counting = counting.as_ref().map(|counting| counting as &engine::Barrier<'_>);
-    let mut emit = |mut interval: Interval| {
-        if interval.phase == Phase::Ramp {
-            // Of what does not count, stalls are enough: short repeats would spend a third of the log on it.
-            interval.operations.values_mut().for_each(|stats| stats.lat = stats.lat.coarse());
-        }
-        local.emit(Event::Interval(interval));
-    };
-    let outcome = engine::run_at(task, &interrupt, counting, &mut emit);
+    let outcome = engine::run_at(task, &interrupt, counting, &mut |interval| record(local, interval));
     local.barrier = barrier;
     let broken = |source| RigError::Engine { step: step.id.clone(), target: target.name.clone(), source };
     Ok((outcome.map_err(broken)?, passed.into_inner()))
+}
+
+/// Records an interval of a repeat.
+pub(super) fn record(local: &mut Local<'_>, mut interval: Interval) {
+    if interval.phase == Phase::Ramp {
+        // Of what does not count, stalls are enough: short repeats would spend a third of the log on it.
+        interval.operations.values_mut().for_each(|stats| stats.lat = stats.lat.coarse());
+    }
+    local.emit(Event::Interval(interval));
 }
 
 /// Brings the page cache into the workload's state and returns the result; `None` if it is bypassed or there is nothing

@@ -144,8 +144,10 @@ impl<'a> Fleet<'a> {
                 }
                 _ => None,
             };
-            let runs = plan::obstacles(self.local.plan, target).iter().map(Option::is_none).collect();
-            Lane { target: target.name.clone(), runs, shares, may_shorten: target.direct }
+            let runs: Vec<bool> =
+                plan::obstacles(self.local.plan, target).iter().map(Option::is_none).collect();
+            let takes_turns = vec![false; runs.len()];
+            Lane { target: target.name.clone(), runs, shares, may_shorten: target.direct, takes_turns }
         };
         targets.iter().zip(&self.lanes).map(lane).collect()
     }
@@ -298,6 +300,13 @@ impl Executor for Fleet<'_> {
         };
         self.drain();
         Ok(outcome)
+    }
+
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, RigError> {
+        // Only lanes of a run on this machine alone take turns.
+        let outcomes = self.local.repeat_in_turns(orders);
+        self.drain();
+        outcomes
     }
 
     fn round_ended(&mut self) {

@@ -108,6 +108,12 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         ("length-matters", true, workload(), |r| set_aside(r, too_short())),
         ("length-matters", false, workload(), |r| set_aside(r, disturbed())),
+        ("turns-matter", true, workload(), |r| {
+            set_aside(r, SetAsideReason::InTurns { step: "step".into(), ratio: 0.8 });
+        }),
+        ("turns-matter", false, workload(), |r| {
+            set_aside(r, SetAsideReason::WithoutTurns { step: "step".into() });
+        }),
         ("deferred-work", true, writes(), |r| each_finished(r, |f| f.settled_ns = Some(f.window_ns / 9))),
         ("deferred-work", false, writes(), |r| each_finished(r, |f| f.settled_ns = Some(f.window_ns / 11))),
         ("deferred-work", false, workload(), |r| each_finished(r, |f| f.settled_ns = Some(f.window_ns))),
