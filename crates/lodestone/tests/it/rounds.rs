@@ -91,6 +91,41 @@ fn the_run_chooses_short_repeats_after_a_long_one() {
 }
 
 #[test]
+fn after_the_first_round_the_targets_take_turns() {
+    let bench = Bench::new();
+    let (one, other) = (bench.disk().join("one"), bench.disk().join("other"));
+    for directory in [&one, &other] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    let targets = ["run", one.to_str().unwrap(), other.to_str().unwrap(), "--quiet", "--json"];
+    bench.ok(&[&targets[..], &READS[..], &ENDLESS[..], &["--runtime", "2s"]].concat());
+    let run = logged(&bench);
+    if !run.all_repeats()[0].started.direct {
+        return skipped("needs direct I/O");
+    }
+    let (mut first, mut second) = (run.all_repeats(), run.all_repeats());
+    first.retain(|repeat| repeat.started.round == 0);
+    // On a disturbed machine the round is measured twice.
+    second.retain(|repeat| repeat.started.round == 1);
+    second.sort_by_key(|repeat| repeat.started.repeat);
+    second.truncate(2);
+    assert!(first.iter().all(|repeat| repeat.started.turns == 0) && first.len() == 2);
+    assert!(run.set_aside.iter().any(|(repeat, _)| repeat.started.round == 0), "it is only a check");
+    assert_eq!(second.iter().map(|repeat| repeat.started.turns).collect::<Vec<_>>(), [1, 1]);
+    let whole = |repeat: &&Repeat| {
+        let (started, finished) = (&repeat.started, repeat.finished.as_ref().unwrap());
+        (started.at_ns, finished.at_ns, finished.window_ns, started.time_ns.unwrap())
+    };
+    let [(a_began, a_ended, a_window, planned), (b_began, b_ended, b_window, _)] =
+        [0, 1].map(|i| whole(&second[i]));
+    assert!(a_began < b_ended && b_began < a_ended, "both are under way at once");
+    assert!(a_ended.min(b_ended) - a_began.max(b_began) >= planned, "and each waits for the other");
+    // Neither has what the other needs in its own time.
+    assert!(a_window.max(b_window) < a_ended.max(b_ended) - a_began.min(b_began));
+    assert!(second.iter().all(|repeat| !repeat.measured().is_empty()));
+}
+
+#[test]
 fn an_exact_runtime_is_the_length_of_every_repeat() {
     let bench = Bench::new();
     bench.json(&[&READS[..], &ENDLESS[..], &["--runtime", "=300ms"]].concat());
