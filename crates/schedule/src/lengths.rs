@@ -40,6 +40,8 @@ pub const TURN_NS: u64 = 5_000_000;
 const FILLS: u32 = 10;
 /// Turns of a target in a repeat, at least.
 const TURNS: u64 = 4;
+/// Rounds in turns that are worth more than the same and a first one without.
+const ENOUGH_IN_TURNS: usize = 3;
 /// Long rounds out of turn, at most, to find out whether short repeats of one length differ.
 const MOST_CHECKS: u32 = 3;
 
@@ -193,9 +195,10 @@ impl StepLength {
             .or_else(|| self.begin_turns(step))
     }
 
-    /// After the first round in turns: the repeats without, which are so much noisier that they would blur all others.
+    /// After some rounds in turns: the repeats without, which are so much noisier that they would blur all others.
     fn begin_turns(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
-        if self.has_turns || !self.figures.iter().any(|f| f.in_turns) {
+        let in_turns: BTreeSet<u32> = self.figures.iter().filter(|f| f.in_turns).map(|f| f.round).collect();
+        if self.has_turns || in_turns.len() < ENOUGH_IN_TURNS {
             return None;
         }
         self.has_turns = true;
@@ -515,17 +518,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_without_turns_no_longer_counts_once_targets_take_turns() {
+    fn the_first_round_without_turns_no_longer_counts_once_there_are_three_in_turns() {
         let (length, aside) = measure_in_turns(0.2, 1.5, 1.5);
         let without = SetAsideReason::WithoutTurns { step: "x".into() };
-        assert_eq!(aside, [(1, 2, without)]);
+        assert_eq!(aside, [(3, 2, without)]);
         assert!(length.takes_turns);
     }
 
     #[test]
     fn turns_in_which_targets_compare_otherwise_are_set_aside_and_end() {
         let (length, aside) = measure_in_turns(0.01, 1.5, 1.25);
-        let [(1, 2, SetAsideReason::WithoutTurns { .. }), (_, _, SetAsideReason::InTurns { ratio, .. })] =
+        let [(3, 2, SetAsideReason::WithoutTurns { .. }), (_, _, SetAsideReason::InTurns { ratio, .. })] =
             &aside[..]
         else {
             panic!("{aside:?}")
