@@ -37,7 +37,7 @@ const LEVEL: f64 = 0.001;
 const GROWTH: u64 = 4;
 /// The least time of a target's turn, in nanoseconds, and how many times its queue fills in one.
 pub const TURN_NS: u64 = 5_000_000;
-const FILLS: u32 = 10;
+const FILLS: f64 = 10.0;
 /// Turns of a target in a repeat, at least.
 const TURNS: u64 = 4;
 /// Rounds in turns that are worth more than the same and a first one without.
@@ -210,7 +210,7 @@ impl StepLength {
     fn shortest_ns(&self, step: &Step) -> u64 {
         let Workload { iodepth, jobs, sync, .. } = &step.workload;
         let shortest = shortest_for(self.per_second, sync.every, self.shortest_ns);
-        let queues = f64::from(FILLS * iodepth * jobs) / self.per_second.max(f64::MIN_POSITIVE);
+        let queues = FILLS * f64::from(*iodepth) * f64::from(*jobs) / self.per_second.max(f64::MIN_POSITIVE);
         let turn_ns = TURN_NS.max((queues * 1e9) as u64);
         if self.takes_turns { shortest.max(turn_ns.saturating_mul(TURNS)) } else { shortest }
     }
