@@ -57,6 +57,8 @@ fn printed(n: u64, only: &[String]) -> io::Result<String> {
         "drift" => "Drift",
         "times" => "How long it takes",
         "recorded" => "With the noise of a real disk",
+        "slices" => "Slices in turns",
+        "turns" => "Repeats in turns",
         "makings" => "Made several times",
         "groups" => "Groups of machines",
         "odd" => "Odd machines among equals",

@@ -1,10 +1,11 @@
 //! Equal targets on real storage: two directories of one filesystem, compared repeatedly.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use model::PortableMath;
+use model::{PortableMath, RepeatStarted};
 use serde_json::Value;
 
 use crate::setting::Setting;
@@ -84,11 +85,45 @@ pub fn equal(args: &EqualArgs) -> io::Result<String> {
         }
     }
     let table = markdown(&["step", "ratio", "95 %", "half width", "verdict"], &rows);
+    let scatter = scatter(&scratch.path().join("store"))?;
     Ok(format!(
         "{judged} comparisons of equal targets, {wrong} of them claimed a difference; half widths of at most {:.0} % in \
-         {narrow}\n\n{table}",
+         {narrow}\n\n{table}\nBy how much one round is off: the root mean square of the logarithm of its ratio, in %.\n\n{scatter}",
         100.0 * NARROW
     ))
+}
+
+/// By how much the ratio of one round is off, in turns and without, over all runs of a store.
+fn scatter(store: &Path) -> io::Result<String> {
+    let mut logarithms: BTreeMap<(String, bool), Vec<f64>> = BTreeMap::new();
+    for log in std::fs::read_dir(store.join("runs"))? {
+        let run = record::read_log(&log?.path()).map_err(io::Error::other)?.run;
+        let mut rounds: BTreeMap<(&str, u32, bool), BTreeMap<&str, f64>> = BTreeMap::new();
+        for repeat in run.all_repeats() {
+            let Some(finished) = repeat.finished.as_ref().filter(|_| repeat.is_complete()) else { continue };
+            let bytes: u64 = repeat.measured().values().map(|stats| stats.bytes).sum();
+            let RepeatStarted { step, round, turns, target, .. } = &repeat.started;
+            let rate = bytes as f64 / finished.window_ns as f64;
+            rounds.entry((step, *round, *turns > 0)).or_default().insert(target, rate);
+        }
+        for ((step, _, in_turns), rates) in rounds {
+            if let [one, other] = rates.into_values().collect::<Vec<_>>()[..] {
+                logarithms.entry((step.to_owned(), in_turns)).or_default().push((other / one).portable_ln());
+            }
+        }
+    }
+    let row = |((step, in_turns), logarithms): (&(String, bool), &Vec<f64>)| {
+        let square = logarithms.iter().map(|ln| ln * ln).sum::<f64>() / logarithms.len() as f64;
+        let how = if *in_turns { "in turns" } else { "without" };
+        vec![
+            step.clone(),
+            how.to_owned(),
+            logarithms.len().to_string(),
+            format!("{:.1}", 100.0 * square.sqrt()),
+        ]
+    };
+    let rows: Vec<Vec<String>> = logarithms.iter().map(row).collect();
+    Ok(markdown(&["step", "its targets", "rounds", "off by"], &rows))
 }
 
 /// The headline comparisons of one run.

@@ -48,6 +48,10 @@ impl Executor for Loaded {
         Ok(Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() })
     }
 
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
+        orders.iter().map(|order| self.repeat(order)).collect()
+    }
+
     fn hear(&mut self, _: Said) {}
 }
 

@@ -1,6 +1,7 @@
 //! Runs of the program's own scheduler on simulated storage and a virtual clock.
 
 use std::convert::Infallible;
+use std::slice;
 
 use analyse::{Aims, Pairing, Series, compare};
 use model::{Comparison, Event, Exposure, Metric, Operation, Plan, Rounds, Step, Workload};
@@ -59,13 +60,14 @@ pub(super) fn empty(target: usize) -> Series {
 
 /// Carries orders out on simulated storage and a virtual clock.
 struct Simulation<F> {
+    /// Carries out one order, or several in turns.
     repeat: F,
     now_ns: u64,
     /// By number: the target of a repeat, its exposure, and whether it counts.
     repeats: Vec<(usize, Exposure, bool)>,
 }
 
-impl<F: FnMut(&Order) -> Simulated> Executor for Simulation<F> {
+impl<F: FnMut(&[Order]) -> Vec<Simulated>> Executor for Simulation<F> {
     type Error = Infallible;
 
     fn now_ns(&self) -> u64 {
@@ -73,11 +75,19 @@ impl<F: FnMut(&Order) -> Simulated> Executor for Simulation<F> {
     }
 
     fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
-        let mut done = (self.repeat)(order);
-        done.exposure.at = self.now_ns as f64 / 1e9;
-        self.repeats.push((order.lane, done.exposure, true));
-        self.now_ns += done.took_ns;
-        Ok(outcome(done))
+        let Ok(outcomes) = self.repeat_in_turns(slice::from_ref(order));
+        Ok(outcomes.into_iter().next().unwrap_or_default())
+    }
+
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
+        let at = self.now_ns as f64 / 1e9;
+        let mut record = |(order, mut done): (&Order, Simulated)| {
+            done.exposure.at = at;
+            self.repeats.push((order.lane, done.exposure, true));
+            self.now_ns += done.took_ns;
+            outcome(done)
+        };
+        Ok(orders.iter().zip((self.repeat)(orders)).map(&mut record).collect())
     }
 
     fn hear(&mut self, said: Said) {
@@ -88,7 +98,26 @@ impl<F: FnMut(&Order) -> Simulated> Executor for Simulation<F> {
 }
 
 /// A run of a plan of one step on so many targets; `repeat` carries its orders out.
-pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) -> Simulated) -> Ended {
+pub fn run(plan: &Plan, targets: usize, seed: u64, mut repeat: impl FnMut(&Order) -> Simulated) -> Ended {
+    run_on(plan, (targets, false), seed, |orders| orders.iter().map(&mut repeat).collect())
+}
+
+/// The same with targets that can take turns: `repeat` carries out one order, or several in turns.
+pub fn run_in_turns(
+    plan: &Plan,
+    targets: usize,
+    seed: u64,
+    repeat: impl FnMut(&[Order]) -> Vec<Simulated>,
+) -> Ended {
+    run_on(plan, (targets, true), seed, repeat)
+}
+
+fn run_on(
+    plan: &Plan,
+    (targets, takes_turns): (usize, bool),
+    seed: u64,
+    repeat: impl FnMut(&[Order]) -> Vec<Simulated>,
+) -> Ended {
     // The same seed would draw the turns from the numbers that the noise is made of.
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
     let lane = |target: usize| Lane {
@@ -96,7 +125,7 @@ pub fn run(plan: &Plan, targets: usize, seed: u64, repeat: impl FnMut(&Order) ->
         runs: vec![true],
         shares: None,
         may_shorten: true,
-        takes_turns: vec![false],
+        takes_turns: vec![takes_turns],
     };
     scheduler.at((0..targets).map(lane).collect());
     let mut simulation = Simulation { repeat, now_ns: 0, repeats: Vec::new() };

@@ -10,7 +10,7 @@ use super::headroom::headroom_table;
 use super::makings::makings_table;
 use super::noise::{Noise, World};
 use super::odd::odd_table;
-use super::recorded::recorded_table;
+use super::recorded::{recorded_table, slices_table, turns_table};
 use super::required::required_table;
 use super::simulated::AIMS;
 use super::stalling::stalls_table;
@@ -36,7 +36,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 16] = [
+pub(super) const TABLES: [&str; 18] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -45,6 +45,8 @@ pub(super) const TABLES: [&str; 16] = [
     "interim",
     "times",
     "recorded",
+    "slices",
+    "turns",
     "makings",
     "groups",
     "odd",
@@ -66,6 +68,8 @@ pub(super) fn table(name: &str, n: u64) -> String {
         "interim" => interim(n),
         "times" => times_table(n),
         "recorded" => recorded_table(n),
+        "slices" => slices_table(n),
+        "turns" => turns_table(n),
         "makings" => makings_table(n),
         "groups" => groups_table(n),
         "odd" => odd_table(n * 5),

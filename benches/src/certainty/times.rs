@@ -23,6 +23,10 @@ const AROUND_NS: u64 = 20_000_000;
 const FIXED_NS: u64 = 1_000_000_000;
 const LONGEST_NS: u64 = 5_000_000_000;
 const SHORTEST_NS: u64 = 100_000_000;
+/// Nanoseconds of a turn, at least: a recorded noise has no shorter time scale. Real ones can be shorter.
+const SLICE_NS: u64 = 10_000_000;
+/// Seconds in which a queue fills and runs empty around a turn.
+const FILLING: f64 = 0.001;
 
 /// Relative standard deviations of the slow noise.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +94,40 @@ impl<N: FnMut(usize, f64, f64) -> f64> Storage<N> {
         let work = rates.iter().sum::<f64>() * interval;
         let exposure = Exposure { round: order.round, at: 0.0, seconds: length, work, lost: 0.0, stalls: 0 };
         Simulated { exposure, rates, took_ns: (length * 1e9) as u64 + AROUND_NS }
+    }
+
+    /// Carries out an order, or several of one length in turns, slice by slice.
+    pub(super) fn repeat_in_turns(&mut self, orders: &[Order]) -> Vec<Simulated> {
+        let [first, _, ..] = orders else { return orders.iter().map(|order| self.repeat(order)).collect() };
+        let began = self.seconds;
+        let length = first.timing.time_ns.unwrap_or(FIXED_NS) as f64 / 1e9;
+        let interval_ns = first.timing.interval_ns;
+        let slices = (interval_ns / SLICE_NS).max(1);
+        let slice = interval_ns as f64 / 1e9 / slices as f64;
+        let intervals = (length / (interval_ns as f64 / 1e9)).round().max(1.0) as usize;
+        let mut rates = vec![vec![0.0; intervals]; orders.len()];
+        for (interval, _) in
+            (0..intervals).flat_map(|interval| (0..slices).map(move |slice| (interval, slice)))
+        {
+            for (order, rates) in orders.iter().zip(&mut rates) {
+                let noise = (self.noise)(order.lane, self.seconds, self.seconds + slice);
+                rates[interval] += self.speeds[order.lane] * noise.exp() / slices as f64;
+                self.seconds += slice + FILLING;
+            }
+        }
+        self.seconds += AROUND_NS as f64 / 1e9;
+        let took_ns = ((self.seconds - began) * 1e9) as u64 / orders.len() as u64;
+        let measured = intervals as f64 * slices as f64 * slice;
+        let simulated = |(order, rates): (&Order, Vec<f64>)| {
+            let work = rates.iter().sum::<f64>() * measured / intervals as f64;
+            let (round, seconds) = (order.round, measured);
+            Simulated {
+                exposure: Exposure { round, at: 0.0, seconds, work, lost: 0.0, stalls: 0 },
+                rates,
+                took_ns,
+            }
+        };
+        orders.iter().zip(rates).map(simulated).collect()
     }
 }
 

@@ -54,7 +54,6 @@ pub fn takes_turns(workload: &Workload, stop: &Stop, engine: EngineKind) -> bool
     let harmless = Modifiers { buffers, even_mix, ..Modifiers::default() };
     matches!(engine, EngineKind::IoUring | EngineKind::Libaio | EngineKind::Sim)
         && matches!(workload.mix, Mix::Transfer { .. })
-        && !workload.is_by_calls()
         && workload.pace == Pace::Closed
         && workload.direct
         && workload.cache != CacheState::ColdEach

@@ -1,6 +1,5 @@
 //! Kernel counters: per block device, per processor, per process.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use model::{DeviceActivity, Layer, MachineCpu, ProcessIo};
@@ -10,12 +9,84 @@ use crate::Roots;
 /// The kernel's sector size, whatever the device's is.
 pub(crate) const SECTOR: u64 = 512;
 
-/// All counters read around a repeat, at one moment.
-#[derive(Clone, Debug, Default)]
+/// The kernel's counters at one moment, or what they counted in some time.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    devices: Vec<DeviceActivity>,
-    cpu: Option<MachineCpu>,
-    process: Option<ProcessIo>,
+    /// Of block devices.
+    pub devices: Vec<DeviceActivity>,
+    /// Of all processors.
+    pub cpu: Option<MachineCpu>,
+    /// Of this process.
+    pub process: Option<ProcessIo>,
+}
+
+/// The part of what was counted that belongs to something, as shares from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// Of reading.
+    pub read: f64,
+    /// Of writing.
+    pub write: f64,
+    /// Of both together.
+    pub all: f64,
+}
+
+impl Counters {
+    /// What was counted since an earlier moment. A device that was not there then is omitted.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let at = |own: &DeviceActivity| earlier.devices.iter().find(|device| device.name == own.name);
+        let mut counted = self.clone();
+        counted.devices.retain_mut(|own| {
+            let earlier = at(own);
+            earlier.inspect(|earlier| own.combine(earlier, u64::saturating_sub)).is_some()
+        });
+        counted.cpu = self.cpu.zip(earlier.cpu).map(|(mut own, earlier)| {
+            own.combine(&earlier, u64::saturating_sub);
+            own
+        });
+        counted.process = self.process.zip(earlier.process).map(|(own, earlier)| ProcessIo {
+            read_bytes: own.read_bytes.saturating_sub(earlier.read_bytes),
+            write_bytes: own.write_bytes.saturating_sub(earlier.write_bytes),
+        });
+        counted
+    }
+
+    /// Adds what was counted in another time.
+    pub fn add(&mut self, other: &Self) {
+        for device in &other.devices {
+            match self.devices.iter_mut().find(|own| own.name == device.name) {
+                Some(own) => own.combine(device, u64::saturating_add),
+                None => self.devices.push(device.clone()),
+            }
+        }
+        if let Some(cpu) = &other.cpu {
+            self.cpu.get_or_insert_default().combine(cpu, u64::saturating_add);
+        }
+        if let Some(io) = &other.process {
+            let own = self.process.get_or_insert_default();
+            own.read_bytes = own.read_bytes.saturating_add(io.read_bytes);
+            own.write_bytes = own.write_bytes.saturating_add(io.write_bytes);
+        }
+    }
+
+    /// Keeps a part of what was counted.
+    pub fn scale(&mut self, Shares { read, write, all }: Shares) {
+        let scaled = |count: u64, share: f64| (count as f64 * share).round() as u64;
+        for device in &mut self.devices {
+            let own = device.clone();
+            device.combine(&own, |count, _| scaled(count, all));
+            (device.read_bytes, device.reads) = (scaled(own.read_bytes, read), scaled(own.reads, read));
+            (device.written_bytes, device.writes) =
+                (scaled(own.written_bytes, write), scaled(own.writes, write));
+            device.flushes = scaled(own.flushes, write);
+        }
+        if let Some(cpu) = &mut self.cpu {
+            cpu.combine(&MachineCpu::default(), |ns, _| scaled(ns, all));
+        }
+        if let Some(io) = &mut self.process {
+            (io.read_bytes, io.write_bytes) = (scaled(io.read_bytes, read), scaled(io.write_bytes, write));
+        }
+    }
 }
 
 /// Reads all counters for the devices of a stack, from the top down. A device that has vanished is omitted.
@@ -32,45 +103,6 @@ pub fn snapshot(roots: &Roots, stack: &[Layer]) -> Counters {
         }
     }
     Counters { devices, cpu: machine_cpu(roots), process: process_io(roots) }
-}
-
-/// The differences between two snapshots: devices, processors, process.
-pub fn difference(
-    before: &Counters,
-    after: &Counters,
-) -> (Vec<DeviceActivity>, Option<MachineCpu>, Option<ProcessIo>) {
-    let earlier: BTreeMap<&str, &DeviceActivity> =
-        before.devices.iter().map(|d| (d.name.as_str(), d)).collect();
-    let devices =
-        after.devices.iter().filter_map(|d| Some(device_difference(earlier.get(d.name.as_str())?, d)));
-    let cpu = before.cpu.zip(after.cpu).map(|(b, a)| MachineCpu {
-        user_ns: a.user_ns.saturating_sub(b.user_ns),
-        system_ns: a.system_ns.saturating_sub(b.system_ns),
-        irq_ns: a.irq_ns.saturating_sub(b.irq_ns),
-        steal_ns: a.steal_ns.saturating_sub(b.steal_ns),
-        iowait_ns: a.iowait_ns.saturating_sub(b.iowait_ns),
-        idle_ns: a.idle_ns.saturating_sub(b.idle_ns),
-    });
-    let process = before.process.zip(after.process).map(|(b, a)| ProcessIo {
-        read_bytes: a.read_bytes.saturating_sub(b.read_bytes),
-        write_bytes: a.write_bytes.saturating_sub(b.write_bytes),
-    });
-    (devices.collect(), cpu, process)
-}
-
-fn device_difference(before: &DeviceActivity, after: &DeviceActivity) -> DeviceActivity {
-    DeviceActivity {
-        name: after.name.clone(),
-        level: after.level,
-        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
-        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
-        discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
-        reads: after.reads.saturating_sub(before.reads),
-        writes: after.writes.saturating_sub(before.writes),
-        flushes: after.flushes.saturating_sub(before.flushes),
-        busy_ns: after.busy_ns.saturating_sub(before.busy_ns),
-        queue_ns: after.queue_ns.saturating_sub(before.queue_ns),
-    }
 }
 
 /// Documentation/block/stat.rst: 11 fields, 15 with discards (Linux 4.18), 17 with flushes (5.5).
@@ -121,6 +153,7 @@ pub fn process_io(roots: &Roots) -> Option<ProcessIo> {
 mod tests {
     use super::*;
     use model::LayerKind;
+    use std::collections::BTreeMap;
 
     fn layer() -> Layer {
         Layer {
@@ -153,9 +186,61 @@ mod tests {
         };
         let before = Counters { devices: vec![at(512, "sda"), at(512, "sdb")], ..Counters::default() };
         let after = Counters { devices: vec![at(4608, "sda")], ..Counters::default() };
-        let (devices, cpu, process) = difference(&before, &after);
-        assert_eq!((devices.len(), devices[0].read_bytes), (1, 4096));
-        assert!(cpu.is_none() && process.is_none());
+        let counted = after.since(&before);
+        assert_eq!((counted.devices.len(), counted.devices[0].read_bytes), (1, 4096));
+        assert!(counted.cpu.is_none() && counted.process.is_none());
+    }
+
+    /// Counters in which no two counts are equal.
+    fn counted(factor: u64) -> Counters {
+        let device = DeviceActivity {
+            name: "sda".into(),
+            level: 1,
+            read_bytes: 1000 * factor,
+            written_bytes: 2000 * factor,
+            discarded_bytes: 3000 * factor,
+            reads: 4000 * factor,
+            writes: 5000 * factor,
+            flushes: 6000 * factor,
+            busy_ns: 7000 * factor,
+            queue_ns: 8000 * factor,
+        };
+        let cpu = MachineCpu {
+            user_ns: 100 * factor,
+            system_ns: 200 * factor,
+            irq_ns: 300 * factor,
+            steal_ns: 400 * factor,
+            iowait_ns: 500 * factor,
+            idle_ns: 600 * factor,
+        };
+        let process = ProcessIo { read_bytes: 10 * factor, write_bytes: 20 * factor };
+        Counters { devices: vec![device], cpu: Some(cpu), process: Some(process) }
+    }
+
+    #[test]
+    fn what_was_counted_in_two_times_is_added_count_by_count() {
+        let mut sum = Counters::default();
+        sum.add(&counted(1));
+        sum.add(&counted(2));
+        assert_eq!(sum, counted(3));
+        assert_eq!(sum.since(&counted(1)), counted(2));
+        let other = DeviceActivity { name: "sdb".into(), ..counted(5).devices.remove(0) };
+        sum.add(&Counters { devices: vec![other.clone()], ..Counters::default() });
+        assert_eq!(sum.devices, [counted(3).devices.remove(0), other]);
+    }
+
+    #[test]
+    fn of_reading_and_writing_each_keeps_its_own_part() {
+        let mut part = counted(1);
+        part.scale(Shares { read: 0.5, write: 0.1, all: 0.25 });
+        let device = &part.devices[0];
+        assert_eq!((device.read_bytes, device.reads), (500, 2000));
+        assert_eq!((device.written_bytes, device.writes, device.flushes), (200, 500, 600));
+        assert_eq!((device.discarded_bytes, device.busy_ns, device.queue_ns), (750, 1750, 2000));
+        let cpu = part.cpu.unwrap();
+        assert_eq!((cpu.user_ns, cpu.system_ns, cpu.irq_ns), (25, 50, 75));
+        assert_eq!((cpu.steal_ns, cpu.iowait_ns, cpu.idle_ns), (100, 125, 150));
+        assert_eq!(part.process, Some(ProcessIo { read_bytes: 5, write_bytes: 2 }));
     }
 
     #[test]

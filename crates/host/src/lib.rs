@@ -51,7 +51,7 @@ pub mod writers;
 use std::path::PathBuf;
 
 pub use consent::{Consent, Hold};
-pub use counters::{Counters, difference, machine_cpu, process_io, snapshot};
+pub use counters::{Counters, Shares, machine_cpu, process_io, snapshot};
 pub use identity::identify;
 pub use inventory::{inventory, inventory_of};
 pub use limits::{is_root, page_bytes, raise_limits};

@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::probes::{hottest, throttled};
 use crate::stack::entries;
-use crate::{Counters, Roots, difference, machine_cpu, read_line};
+use crate::{Counters, Roots, machine_cpu, read_line};
 
 /// A device that moves fewer bytes per second counts as quiet: an occasional log line.
 const QUIET_BYTES_PER_SECOND: f64 = 1e6;
@@ -41,7 +41,6 @@ pub struct Disturbance {
 /// The devices that were not quiet between two snapshots `elapsed_ns` apart.
 pub fn disturbances(before: &Counters, after: &Counters, elapsed_ns: u64) -> Vec<Disturbance> {
     let seconds = (elapsed_ns.max(1)) as f64 / 1e9;
-    let (devices, ..) = difference(before, after);
     let disturbance = |device: DeviceActivity| Disturbance {
         read_rate: device.read_bytes as f64 / seconds,
         write_rate: (device.written_bytes + device.discarded_bytes) as f64 / seconds,
@@ -50,7 +49,7 @@ pub fn disturbances(before: &Counters, after: &Counters, elapsed_ns: u64) -> Vec
     };
     let is_loud =
         |d: &Disturbance| d.read_rate + d.write_rate > QUIET_BYTES_PER_SECOND || d.busy > QUIET_SHARE;
-    devices.into_iter().map(disturbance).filter(is_loud).collect()
+    after.since(before).devices.into_iter().map(disturbance).filter(is_loud).collect()
 }
 
 /// A reason not to measure now.

@@ -532,19 +532,14 @@ impl MachineCpu {
     }
 }
 
-impl std::ops::AddAssign for MachineCpu {
-    fn add_assign(&mut self, other: Self) {
+impl MachineCpu {
+    /// Combines each time with the same of `other`.
+    pub fn combine(&mut self, other: &Self, how: impl Fn(u64, u64) -> u64) {
         let Self { user_ns, system_ns, irq_ns, steal_ns, iowait_ns, idle_ns } = self;
-        for (own, ns) in [
-            (user_ns, other.user_ns),
-            (system_ns, other.system_ns),
-            (irq_ns, other.irq_ns),
-            (steal_ns, other.steal_ns),
-            (iowait_ns, other.iowait_ns),
-            (idle_ns, other.idle_ns),
-        ] {
-            *own = own.saturating_add(ns);
-        }
+        let of_other =
+            [other.user_ns, other.system_ns, other.irq_ns, other.steal_ns, other.iowait_ns, other.idle_ns];
+        let own = [user_ns, system_ns, irq_ns, steal_ns, iowait_ns, idle_ns];
+        own.into_iter().zip(of_other).for_each(|(own, other)| *own = how(*own, other));
     }
 }
 
@@ -583,31 +578,16 @@ pub struct DeviceActivity {
 }
 
 impl DeviceActivity {
-    /// Adds what the same device did at another time.
-    pub fn add(&mut self, other: &Self) {
-        let Self {
-            name: _,
-            level: _,
-            read_bytes,
-            written_bytes,
-            discarded_bytes,
-            reads,
-            writes,
-            flushes,
-            ..
-        } = self;
-        for (own, count) in [
-            (read_bytes, other.read_bytes),
-            (written_bytes, other.written_bytes),
-            (discarded_bytes, other.discarded_bytes),
-            (reads, other.reads),
-            (writes, other.writes),
-            (flushes, other.flushes),
-            (&mut self.busy_ns, other.busy_ns),
-            (&mut self.queue_ns, other.queue_ns),
-        ] {
-            *own = own.saturating_add(count);
-        }
+    /// Combines each count with the same of `other`.
+    pub fn combine(&mut self, other: &Self, how: impl Fn(u64, u64) -> u64) {
+        let Self { name: _, level: _, read_bytes, written_bytes, discarded_bytes, reads, writes, .. } = self;
+        let own = [read_bytes, written_bytes, discarded_bytes, reads, writes];
+        let of_other =
+            [other.read_bytes, other.written_bytes, other.discarded_bytes, other.reads, other.writes];
+        own.into_iter().zip(of_other).for_each(|(own, other)| *own = how(*own, other));
+        self.flushes = how(self.flushes, other.flushes);
+        self.busy_ns = how(self.busy_ns, other.busy_ns);
+        self.queue_ns = how(self.queue_ns, other.queue_ns);
     }
 }
 

@@ -135,6 +135,11 @@ impl Run {
         !self.started.sources.is_empty()
     }
 
+    /// The repeat with a number, if it counts.
+    pub fn repeat(&self, number: u32) -> Option<&Repeat> {
+        self.repeats.iter().rev().find(|repeat| repeat.started.repeat == number)
+    }
+
     fn repeat_mut(&mut self, number: u32) -> Option<&mut Repeat> {
         self.repeats.iter_mut().rev().find(|repeat| repeat.started.repeat == number)
     }

@@ -73,6 +73,10 @@ impl<F: FnMut(&Order, &mut bool) -> Outcome> Executor for Answering<'_, F> {
         Ok(outcome)
     }
 
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
+        orders.iter().map(|order| self.repeat(order)).collect()
+    }
+
     fn round_ended(&mut self) {
         self.0.rounds_ended += 1;
     }

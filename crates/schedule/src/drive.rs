@@ -21,13 +21,11 @@ pub trait Executor {
     /// It cannot go on.
     fn repeat(&mut self, order: &Order) -> Result<Outcome, Self::Error>;
 
-    /// Makes repeats that take turns: while one works, the others wait. An executor whose lanes never take any is not asked.
+    /// Makes repeats that take turns: while one works, the others wait. Not asked of an executor whose lanes take none.
     ///
     /// # Errors
     /// It cannot go on.
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Self::Error> {
-        orders.iter().map(|order| self.repeat(order)).collect()
-    }
+    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Self::Error>;
 
     /// A round is over: what is not measured may be looked at.
     fn round_ended(&mut self) {}

@@ -13,7 +13,7 @@ use analyse::{
     LengthChoice, ROUNDS_TO_CHOOSE, RepeatNoise, ShortAndLong, best_length, length_effect, round_length,
     shortest_for, turns_effect, variance_within,
 };
-use model::{Plan, PortableMath, SetAsideReason, Step, Workload};
+use model::{Pattern, Plan, PortableMath, SetAsideReason, Step, Workload};
 
 use crate::order::Order;
 use crate::{Measured, Timing};
@@ -25,7 +25,7 @@ const LONG_SHARE: u64 = 5;
 const BEFORE_LONG: u32 = 5;
 /// Long repeats are at least so many times as long as short ones: less does not show an effect of the length.
 const LONGER: u64 = 2;
-/// Share of a short repeat that its ramp takes in addition, at most.
+/// Share of a long repeat, or of the shortest, that the ramp takes in addition, at most.
 const RAMP_SHARE: f64 = 0.3;
 /// Intervals of a repeat from which the noise within it is estimated.
 const INTERVALS: u64 = 8;
@@ -36,12 +36,16 @@ const LEVEL: f64 = 0.001;
 /// By how much repeats become longer where short ones differ.
 const GROWTH: u64 = 4;
 /// The least time of a target's turn, in nanoseconds, and how many times its queue fills in one.
-pub const TURN_NS: u64 = 5_000_000;
+pub const TURN_NS: u64 = 2_500_000;
 const FILLS: f64 = 10.0;
 /// Turns of a target in a repeat, at least.
 const TURNS: u64 = 4;
 /// Rounds in turns that are worth more than the same and a first one without.
 const ENOUGH_IN_TURNS: usize = 3;
+/// Rounds without turns in which the ratio has to differ from that in turns.
+const CHECKS_OF_TURNS: usize = 2;
+/// Long repeats, at most, that cover all of the data in sequence, so that it is worth it to cover as much with each.
+const MOST_OF_A_PASS: f64 = 2.0;
 /// Long rounds out of turn, at most, to find out whether short repeats of one length differ.
 const MOST_CHECKS: u32 = 3;
 
@@ -78,8 +82,12 @@ struct StepLength {
     around: (u64, u64),
     /// Its targets take turns, but for the first round.
     takes_turns: bool,
-    /// Since targets have taken turns, the repeats without only serve to check those with turns.
-    has_turns: bool,
+    /// The ratio in turns differs from that of the one round without: the next round is without.
+    suspects_turns: bool,
+    /// This round is without turns for that reason.
+    checks_turns: bool,
+    /// Bytes of the test data.
+    size_bytes: u64,
 }
 
 /// The figure of one repeat.
@@ -92,6 +100,8 @@ struct Figure {
     ln: f64,
     /// It took turns with others.
     in_turns: bool,
+    /// It only serves to check others.
+    is_aside: bool,
 }
 
 impl StepLength {
@@ -114,7 +124,9 @@ impl StepLength {
             figures: Vec::new(),
             around: (0, 0),
             takes_turns: false,
-            has_turns: false,
+            suspects_turns: false,
+            checks_turns: false,
+            size_bytes: 0,
         }
     }
 
@@ -127,7 +139,9 @@ impl StepLength {
         let due = self.short_rounds >= self.next_long;
         let is_first = self.short_ns.is_none();
         self.is_check = std::mem::take(&mut self.is_suspected) && self.has_lengths();
-        self.is_long = is_first || self.is_check || (due && there_is_time && self.has_lengths());
+        self.checks_turns = std::mem::take(&mut self.suspects_turns);
+        let is_check = self.is_check || self.checks_turns;
+        self.is_long = is_first || is_check || (due && there_is_time && self.has_lengths());
         if self.is_long && !is_first {
             self.next_long = self.short_rounds + BEFORE_LONG * 3u32.pow(self.long_rounds.min(6));
         }
@@ -139,7 +153,9 @@ impl StepLength {
 
     fn timing(&self, step: &Step) -> Timing {
         let time_ns = self.length_ns();
-        let ramp_ns = step.ramp_ns.min((time_ns as f64 * RAMP_SHARE) as u64);
+        // What is enough for the shortest repeats is enough for longer ones.
+        let shortest_ns = if self.is_long { time_ns } else { self.shortest_ns(step).min(time_ns) };
+        let ramp_ns = step.ramp_ns.min((shortest_ns as f64 * RAMP_SHARE) as u64);
         let estimates = !self.is_long && self.choice.is_none();
         let interval_ns =
             if estimates { time_ns / INTERVALS } else { step.interval_ns.min(time_ns) }.max(1_000_000);
@@ -151,7 +167,16 @@ impl StepLength {
         let length_ns = self.length_ns();
         let ln = value.max(f64::MIN_POSITIVE).portable_ln();
         let Order { repeat, round, lane, turns, .. } = *order;
-        self.figures.push(Figure { repeat, round, lane, length_ns, ln, in_turns: turns > 0 });
+        self.size_bytes = measured.size_bytes.max(self.size_bytes);
+        self.figures.push(Figure {
+            repeat,
+            round,
+            lane,
+            length_ns,
+            ln,
+            in_turns: turns > 0,
+            is_aside: false,
+        });
         if self.is_long {
             if self.long_rounds == 0 {
                 self.per_second = measured.per_second.min(self.per_second);
@@ -163,27 +188,25 @@ impl StepLength {
         }
     }
 
-    /// After a round: the repeats that no longer count, with the reason.
-    fn end_round(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
+    /// After a round, whose repeats are surrounded by so much on average: those that no longer count, with the reason.
+    fn end_round(&mut self, step: &Step, around_ns: u64) -> Option<(Vec<Figure>, SetAsideReason)> {
         let Some(short_ns) = self.short_ns else {
-            let shortest = self.shortest_ns(step);
-            self.short_ns = Some(round_length(shortest, self.long_ns));
+            self.short_ns = Some(self.at_least(0, step));
             self.long_rounds = 1;
             return None;
         };
         if self.is_long {
             self.long_rounds += 1;
             let differ = if self.is_check { self.compare_lengths(step) } else { None };
-            return differ.or_else(|| self.compare_turns(step));
+            return differ.or_else(|| self.compare_turns(step)).or_else(|| self.without_turns(step));
         }
         self.short_rounds += 1;
-        let around_ns = self.around.0.checked_div(self.around.1).unwrap_or(0) + self.timing(step).ramp_ns;
+        let around_ns = around_ns + self.timing(step).ramp_ns;
         if self.choice.is_none()
             && self.short_rounds >= ROUNDS_TO_CHOOSE as u32
             && let Some(choice) = best_length(&self.noise, short_ns, around_ns)
         {
-            let shortest = self.shortest_ns(step).max(self.least_ns);
-            let length_ns = round_length(choice.length_ns.max(shortest), self.long_ns);
+            let length_ns = self.at_least(choice.length_ns, step);
             self.choice = Some(LengthChoice { length_ns, ..choice });
             self.short_ns = Some(length_ns);
             self.noise.clear();
@@ -192,18 +215,36 @@ impl StepLength {
         let differ = if is_due && self.has_lengths() { self.compare_lengths(step) } else { None };
         differ
             .or_else(|| if is_due { self.compare_turns(step) } else { None })
-            .or_else(|| self.begin_turns(step))
+            .or_else(|| self.without_turns(step))
     }
 
     /// After some rounds in turns: the repeats without, which are so much noisier that they would blur all others.
-    fn begin_turns(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
+    fn without_turns(&mut self, step: &Step) -> Option<(Vec<Figure>, SetAsideReason)> {
         let in_turns: BTreeSet<u32> = self.figures.iter().filter(|f| f.in_turns).map(|f| f.round).collect();
-        if self.has_turns || in_turns.len() < ENOUGH_IN_TURNS {
+        if !self.takes_turns || in_turns.len() < ENOUGH_IN_TURNS {
             return None;
         }
-        self.has_turns = true;
-        let without = self.figures.iter().filter(|f| !f.in_turns).copied().collect();
-        Some((without, SetAsideReason::WithoutTurns { step: step.id.clone() }))
+        let without = self.figures.iter_mut().filter(|f| !f.in_turns && !f.is_aside);
+        let without: Vec<Figure> = without
+            .map(|f| {
+                f.is_aside = true;
+                *f
+            })
+            .collect();
+        (!without.is_empty()).then(|| (without, SetAsideReason::WithoutTurns { step: step.id.clone() }))
+    }
+
+    /// A length of repeats, at least `ns`: a sequential one that takes turns and covers only a part of the data would have the
+    /// speed of that part, so that it covers as much of them as a long one where that is about all.
+    fn at_least(&self, ns: u64, step: &Step) -> u64 {
+        let Workload { block, pattern, .. } = &step.workload;
+        let bytes = if step.workload.reads_data() { block.read } else { block.write };
+        let pass_ns = self.size_bytes as f64 / (self.per_second * f64::from(bytes)) * 1e9;
+        let covers = self.takes_turns
+            && matches!(pattern, Pattern::Sequential)
+            && pass_ns <= MOST_OF_A_PASS * self.long_ns as f64;
+        let least_ns = self.shortest_ns(step).max(self.least_ns).max(if covers { pass_ns as u64 } else { 0 });
+        round_length(ns.max(least_ns), self.long_ns)
     }
 
     /// The shortest repeats for the rate of the storage.
@@ -250,15 +291,25 @@ impl StepLength {
             of(lane, in_turns).iter().filter_map(|(round, ln)| Some(ln - base.get(round)?)).collect()
         };
         let rounds: Vec<f64> = of(first, true).into_values().collect();
-        let effect = |lane: usize| {
-            let compared = ShortAndLong { short: differences(lane, true), long: differences(lane, false) };
+        let effect = |lane: usize, long: Vec<f64>| {
+            let compared = ShortAndLong { short: differences(lane, true), long };
             turns_effect(&compared, &rounds, RELEVANT, LEVEL / others as f64)
         };
-        let ratio = lanes.iter().skip(1).find_map(|lane| effect(*lane))?;
+        let found = |lane: &usize| Some((*lane, effect(*lane, differences(*lane, false))?));
+        let (lane, ratio) = lanes.iter().skip(1).find_map(found)?;
+        let without = differences(lane, false);
+        if without.len() < CHECKS_OF_TURNS {
+            self.suspects_turns = true;
+            return None;
+        }
+        let holds = |without: f64| effect(lane, vec![without]).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
+        if !without.into_iter().all(holds) {
+            return None;
+        }
         self.takes_turns = false;
         self.choice = None;
         self.noise.clear();
-        self.short_ns = Some(round_length(self.shortest_ns(step).max(self.least_ns), self.long_ns));
+        self.short_ns = Some(self.at_least(0, step));
         let aside = self.figures.extract_if(.., |f| f.in_turns).collect();
         Some((aside, SetAsideReason::InTurns { step: step.id.clone(), ratio }))
     }
@@ -330,6 +381,7 @@ impl Lengths {
             if lanes(*step) == 0 {
                 // Its turn to have long repeats, or to be checked, comes when it takes part again.
                 length.is_long &= length.short_ns.is_none();
+                length.checks_turns = false;
                 continue;
             }
             let cost = length.long_ns * lanes(*step);
@@ -342,12 +394,13 @@ impl Lengths {
 
     /// True if the repeats of a step on so many lanes take turns in this round.
     pub fn take_turns(&self, step: usize, lanes: usize) -> bool {
-        lanes > 1 && self.0.get(&step).is_some_and(|length| length.takes_turns && length.short_ns.is_some())
+        let takes_turns = |l: &StepLength| l.takes_turns && l.short_ns.is_some() && !l.checks_turns;
+        lanes > 1 && self.0.get(&step).is_some_and(takes_turns)
     }
 
     /// True if the repeats of a step in this round only serve to check later ones.
     pub fn only_check(&self, step: usize) -> bool {
-        self.0.get(&step).is_some_and(|length| length.takes_turns && length.short_ns.is_none())
+        self.0.get(&step).is_some_and(|l| l.takes_turns && (l.short_ns.is_none() || l.checks_turns))
     }
 
     /// True if the run chooses the length of the repeats of a step.
@@ -384,9 +437,14 @@ impl Lengths {
 
     /// After a round: chooses the length of a step, and finds repeats that no longer count.
     pub fn end_round(&mut self, step: usize, planned: &Step) -> Changed {
+        // A round has repeats of all steps, so that its time is best spent where each measures as long as is worth it for what
+        // surrounds any.
+        let all = self.0.values().filter(|length| length.around.1 > 0);
+        let around: Vec<u64> = all.map(|length| length.around.0 / length.around.1).collect();
+        let around_ns = around.iter().sum::<u64>().checked_div(around.len() as u64).unwrap_or(0);
         let Some(length) = self.0.get_mut(&step) else { return Changed::default() };
         let had_none = length.choice.is_none();
-        let aside = length.end_round(planned);
+        let aside = length.end_round(planned, around_ns);
         let next_ns = length.length_ns();
         let aside = aside.map(|(figures, reason)| Aside {
             repeats: figures.iter().map(|f| f.repeat).collect(),
@@ -435,12 +493,20 @@ mod tests {
                 let noise = 1.0 + 0.01 * f64::from((round * 7 + lane * 3) % 5);
                 let ln = (noise * if length.is_long { long(round) } else { short }).portable_ln();
                 let (length_ns, repeat, lane) = (length.length_ns(), 2 * round + lane, lane as usize);
-                length.figures.push(Figure { repeat, round, lane, length_ns, ln, in_turns: false });
+                length.figures.push(Figure {
+                    repeat,
+                    round,
+                    lane,
+                    length_ns,
+                    ln,
+                    in_turns: false,
+                    is_aside: false,
+                });
                 if !length.is_long && length.choice.is_none() {
                     length.noise.push(RepeatNoise { round, target: lane, ln, within: 1e-6 });
                 }
             }
-            let set_aside = length.end_round(&step).map(|(figures, _)| figures.len());
+            let set_aside = length.end_round(&step, 0).map(|(figures, _)| figures.len());
             aside.extend(set_aside.map(|n| (round, Some(n))));
         }
         aside
@@ -483,22 +549,21 @@ mod tests {
         assert!(!is_long(&lengths), "and only once");
     }
 
-    /// Rounds in turns after a first one without, of two targets with this ratio; the mood of a round is common to both, and all of
+    /// Rounds in turns after a first one without, of two targets with this ratio in a round with turns or without; the mood of a round is common to both, and all of
     /// it differs from round to round by so much.
     fn measure_in_turns(
         mood: f64,
-        ratio: f64,
-        in_turns: f64,
+        ratio: impl Fn(u32, bool) -> f64,
     ) -> (StepLength, Vec<(u32, usize, SetAsideReason)>) {
         let mut length = StepLength { takes_turns: true, ..length(100 * MS, 1000 * MS) };
         let (step, mut aside) = (step(), Vec::new());
         for round in 0..20 {
             length.begin_round(true);
-            let turns = length.takes_turns && length.short_ns.is_some();
+            let turns = length.takes_turns && length.short_ns.is_some() && !length.checks_turns;
             for lane in 0..2 {
                 let common = 1.0 + mood * f64::from(round * 7 % 5 - 2);
                 let own = 1.0 + 0.002 * f64::from((round * 3 + lane * 5) % 4);
-                let other = if turns { in_turns } else { ratio };
+                let other = ratio(round as u32, turns);
                 let ln = (common * own * if lane == 1 { other } else { 1.0 }).portable_ln();
                 let (length_ns, lane, repeat) =
                     (length.length_ns(), lane as usize, (2 * round + lane) as u32);
@@ -509,9 +574,10 @@ mod tests {
                     length_ns,
                     ln,
                     in_turns: turns,
+                    is_aside: false,
                 });
             }
-            let set_aside = length.end_round(&step);
+            let set_aside = length.end_round(&step, 0);
             aside.extend(set_aside.map(|(figures, reason)| (round as u32, figures.len(), reason)));
         }
         (length, aside)
@@ -519,7 +585,7 @@ mod tests {
 
     #[test]
     fn the_first_round_without_turns_no_longer_counts_once_there_are_three_in_turns() {
-        let (length, aside) = measure_in_turns(0.2, 1.5, 1.5);
+        let (length, aside) = measure_in_turns(0.2, |_, _| 1.5);
         let without = SetAsideReason::WithoutTurns { step: "x".into() };
         assert_eq!(aside, [(3, 2, without)]);
         assert!(length.takes_turns);
@@ -527,7 +593,8 @@ mod tests {
 
     #[test]
     fn turns_in_which_targets_compare_otherwise_are_set_aside_and_end() {
-        let (length, aside) = measure_in_turns(0.01, 1.5, 1.25);
+        let differs = |_, turns| if turns { 1.25 } else { 1.5 };
+        let (length, aside) = measure_in_turns(0.01, differs);
         let [(3, 2, SetAsideReason::WithoutTurns { .. }), (_, _, SetAsideReason::InTurns { ratio, .. })] =
             &aside[..]
         else {
@@ -536,7 +603,20 @@ mod tests {
         assert!((ratio / (1.25 / 1.5) - 1.0).abs() < 0.01, "{ratio}");
         assert!(!length.takes_turns && length.figures.iter().all(|f| !f.in_turns));
         // The same where one round says nothing about the ratio, because the machine's moods are as large.
-        assert_eq!(measure_in_turns(0.2, 1.5, 1.25).1.len(), 1);
+        assert_eq!(measure_in_turns(0.2, differs).1.len(), 1);
+    }
+
+    /// One round without turns in which the ratio was another by bad luck.
+    #[test]
+    fn one_round_without_turns_is_checked_and_sets_nothing_aside() {
+        let (length, aside) =
+            measure_in_turns(0.01, |round, turns| if turns || round > 0 { 1.5 } else { 1.9 });
+        let without = || SetAsideReason::WithoutTurns { step: "x".into() };
+        let [(3, 2, first), (check, 2, second)] = &aside[..] else { panic!("{aside:?}") };
+        assert_eq!((first, second), (&without(), &without()));
+        assert!(length.takes_turns);
+        let rounds: BTreeSet<u32> = length.figures.iter().filter(|f| !f.in_turns).map(|f| f.round).collect();
+        assert_eq!(rounds, BTreeSet::from([0, *check]));
     }
 
     #[test]
@@ -546,6 +626,31 @@ mod tests {
         assert_eq!(length.shortest_ns(&step), 128 * MS, "1,280 operations at 10,000 per second");
         length.takes_turns = false;
         assert_eq!(length.shortest_ns(&step), 100 * MS);
+    }
+
+    #[test]
+    fn sequential_repeats_in_turns_cover_all_data_where_long_ones_do() {
+        let workload = Workload { pattern: Pattern::Sequential, ..step().workload };
+        let step = Step { workload, ..step() };
+        let block = u64::from(step.workload.block.read);
+        let mut length = StepLength { takes_turns: true, ..length(100 * MS, 1000 * MS) };
+        length.size_bytes = 2000 * block;
+        assert_eq!(length.at_least(0, &step), 200 * MS, "2,000 operations at 10,000 per second");
+        length.size_bytes = 15_000 * block;
+        assert_eq!(length.at_least(0, &step), 1000 * MS, "most of them");
+        length.size_bytes = 30_000 * block;
+        assert_eq!(length.at_least(0, &step), 100 * MS, "a third of them at most");
+        (length.size_bytes, length.takes_turns) = (2000 * block, false);
+        assert_eq!(length.at_least(0, &step), 100 * MS);
+    }
+
+    #[test]
+    fn the_ramp_that_is_enough_for_the_shortest_repeats_is_enough_for_longer_ones() {
+        let mut length = StepLength { short_ns: Some(500 * MS), ..length(100 * MS, 1000 * MS) };
+        let ramp_ns = |length: &StepLength| length.timing(&step()).ramp_ns;
+        assert_eq!(ramp_ns(&length), 200 * MS, "of a long one, as the suite says");
+        length.is_long = false;
+        assert_eq!(ramp_ns(&length), 30 * MS);
     }
 
     /// Both targets of a round are measured within a second, in the same mood of the machine: six rounds of a disk in
@@ -558,7 +663,15 @@ mod tests {
             let length_ns = if [0, 5].contains(&round) { 500 * MS } else { 100 * MS };
             for (lane, value) in [a, b].into_iter().enumerate() {
                 let ln = f64::portable_ln(value);
-                measured.figures.push(Figure { repeat: round, round, lane, length_ns, ln, in_turns: false });
+                measured.figures.push(Figure {
+                    repeat: round,
+                    round,
+                    lane,
+                    length_ns,
+                    ln,
+                    in_turns: false,
+                    is_aside: false,
+                });
             }
         }
         assert_eq!(measured.effect_without(None), None);

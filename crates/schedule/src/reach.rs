@@ -20,10 +20,11 @@ pub(crate) struct Reach {
 /// A step with the nanoseconds that its comparisons need; `None` for more than can be said.
 pub(crate) type Need = (usize, Option<u64>);
 
-/// A duration in whole seconds: a forecast is no finer.
-fn seconds(ns: u64) -> ShortDuration {
+/// A duration in whole seconds, or minutes from two on: a forecast is no finer.
+fn roughly(ns: u64) -> ShortDuration {
     const SECOND: u64 = 1_000_000_000;
-    ShortDuration(ns.div_ceil(SECOND).saturating_mul(SECOND))
+    let unit = if ns > 120 * SECOND { 60 * SECOND } else { SECOND };
+    ShortDuration(ns.div_ceil(unit).saturating_mul(unit))
 }
 
 /// True if a forecast is made after `done` rounds.
@@ -45,19 +46,19 @@ impl Reach {
         let mut message = match within.len() {
             0 => format!(
                 "verdicts at a margin of {margin} %: no undecided step can be decided in the {} that are left",
-                seconds(left_ns)
+                roughly(left_ns)
             ),
             some => format!(
                 "verdicts at a margin of {margin} %: {some} of {} undecided steps need about {} of the {} that are left",
                 needs.len(),
-                seconds(time),
-                seconds(left_ns)
+                roughly(time),
+                roughly(left_ns)
             ),
         };
         let others: Vec<String> = beyond
             .iter()
             .map(|(step, need)| match need {
-                Some(ns) => format!("{} ({})", ids[*step], seconds(*ns)),
+                Some(ns) => format!("{} ({})", ids[*step], roughly(*ns)),
                 None => format!("{} (hours)", ids[*step]),
             })
             .collect();

@@ -371,7 +371,7 @@ impl Scheduler {
             if let Some(choice) = changed.choice {
                 let message = format!(
                     "repeats of {id} take {} after the ramp from now on: {:.0} % of the noise of shorter ones is within a \
-                     repeat, and {} surround each",
+                     repeat, and {} surround one on average",
                     ShortDuration(choice.length_ns),
                     choice.within * 100.0,
                     ShortDuration(choice.around_ns)
@@ -381,19 +381,19 @@ impl Scheduler {
             let Some(aside) = changed.aside else { continue };
             self.evidence.forget(&id, &aside.rounds);
             let message = match &aside.reason {
-                SetAsideReason::TooShort { ratio, long_ns, .. } => format!(
+                SetAsideReason::TooShort { ratio, long_ns, .. } => Some(format!(
                     "short repeats of {id} have {ratio:.2} times the figure of those of {}; they are set aside, and the next \
                      take {}",
                     ShortDuration(*long_ns),
                     ShortDuration(aside.length_ns)
-                ),
-                SetAsideReason::InTurns { ratio, .. } => format!(
+                )),
+                SetAsideReason::InTurns { ratio, .. } => Some(format!(
                     "where targets take turns in {id}, their ratio is {ratio:.2} times that where they follow each other; these \
                      repeats are set aside, and no further ones take turns"
-                ),
-                SetAsideReason::WithoutTurns { .. } | SetAsideReason::Disturbed { .. } => String::new(),
+                )),
+                SetAsideReason::WithoutTurns { .. } | SetAsideReason::Disturbed { .. } => None,
             };
-            if !message.is_empty() {
+            if let Some(message) = message {
                 self.note(Severity::Info, "repeat-length", None, message);
             }
             self.set_aside(aside.repeats, aside.reason);

@@ -181,11 +181,11 @@ pub(super) fn turns_matter(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
     let finding = |(step, ratio): (&str, f64)| {
         let message = format!(
             "while the targets took turns of some milliseconds, their ratio was {:.0} % {} than in repeats that followed each \
-             other: what one left to be done fell into the turns of another; the repeats in turns do not count",
+             other: what one target left to be done fell into the turns of another; the repeats in turns do not count",
             (ratio - 1.0).abs() * 100.0,
             if ratio > 1.0 { "higher" } else { "lower" },
         );
-        let figures = vec![evidence("ratio in turns ÷ ratio without", ratio, "1")];
+        let figures = vec![evidence("ratio in turns relative to the ratio without", ratio, "1")];
         let about = Subject { target: None, step: Some(step.to_owned()) };
         rule.finding(Severity::Warning, about, message, figures).changing((ratio - 1.0).abs())
     };
@@ -229,8 +229,11 @@ pub(super) fn carry_over(rule: &Rule, context: &RuleContext<'_>) -> Vec<Finding>
         let first = context.headlines().find(of_step).map(|(_, m, _)| m.operation)?;
         for (pair, m, _) in context.headlines().filter(of_step).filter(|(_, m, _)| m.operation == first) {
             for (round, value) in m.values.iter().filter(|(_, value)| *value > 0.0) {
-                let number = pair.repeats.iter().find(|r| r.round() == *round)?.repeat.started.repeat;
-                rounds.entry(*round).or_default().push((number, value.portable_ln()));
+                let started = &pair.repeats.iter().find(|r| r.round() == *round)?.repeat.started;
+                // Of those that take turns, none is later.
+                if started.turns == 0 {
+                    rounds.entry(*round).or_default().push((started.repeat, value.portable_ln()));
+                }
             }
         }
         let later = |all: &mut Vec<(u32, f64)>| {

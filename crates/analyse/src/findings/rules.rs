@@ -332,7 +332,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         name: "turns-matter",
         speaks_when: "the ratio of two targets differed by at least 3 % between repeats that took turns and repeats that followed each other, rarely by chance (0.1 %), and those in turns were set aside",
-        advice: "find out what one target leaves to be done for the other: a shared cache, a journal, garbage collection; measure them in runs of their own to be sure",
+        advice: "find out what one target leaves behind for the other (a shared cache, a journal, garbage collection), or measure each in a run of its own",
         is_told_apart: false,
         apply: repeats::turns_matter,
     },

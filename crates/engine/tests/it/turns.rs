@@ -137,14 +137,38 @@ fn an_interruption_ends_all() {
 
 #[test]
 fn only_what_a_queue_alone_holds_back_takes_turns() {
-    let takes = |workload: Workload| takes_turns(&workload, &time(SECOND), EngineKind::IoUring);
     let direct = || Workload { direct: true, ..workload() };
-    assert!(takes(direct()));
-    assert!(!takes(workload()), "through the page cache");
-    assert!(!takes(Workload { pace: Pace::Fixed { per_second: 100.0 }, ..direct() }));
-    assert!(!takes(Workload { sync: SyncRule { every: 8, data_only: true, at_end: false }, ..direct() }));
-    assert!(!takes_turns(&direct(), &operations(100), EngineKind::IoUring));
-    assert!(!takes_turns(&direct(), &time(SECOND), EngineKind::Psync));
+    let sync = |every, at_end| SyncRule { every, data_only: true, at_end };
+    let modified = |modifiers| Workload { modifiers, ..direct() };
+    let takes = |workload: &Workload| takes_turns(workload, &time(SECOND), EngineKind::IoUring);
+    let can = [
+        direct(),
+        Workload { mix: Mix::Transfer { read_percent: 70 }, ..direct() },
+        Workload { sync: sync(1, false), ..direct() },
+        modified(Modifiers { even_mix: true, ..Modifiers::default() }),
+    ];
+    can.iter().for_each(|workload| assert!(takes(workload), "{workload:?}"));
+    let cannot = [
+        workload(),
+        Workload { mix: Mix::Trim, ..direct() },
+        Workload { mix: Mix::Update { write_percent: 50 }, ..direct() },
+        Workload { pace: Pace::Fixed { per_second: 100.0 }, ..direct() },
+        Workload { cache: CacheState::ColdEach, ..direct() },
+        Workload { verify: true, ..direct() },
+        Workload { sync: sync(8, false), ..direct() },
+        Workload { sync: sync(0, true), ..direct() },
+        modified(Modifiers { start_delay_ns: 1, ..Modifiers::default() }),
+        modified(Modifiers { log_offset: true, ..Modifiers::default() }),
+    ];
+    cannot.iter().for_each(|workload| assert!(!takes(workload), "{workload:?}"));
+    for engine in [EngineKind::Psync, EngineKind::Mmap, EngineKind::Noop] {
+        assert!(!takes_turns(&direct(), &time(SECOND), engine), "{engine:?}");
+    }
+    let endless = Stop::default();
+    let counted = Stop { operations: Some(100), ..time(SECOND) };
+    for stop in [endless, operations(100), counted, Stop { bytes: Some(1), ..time(SECOND) }] {
+        assert!(!takes_turns(&direct(), &stop, EngineKind::IoUring), "{stop:?}");
+    }
 }
 
 #[test]

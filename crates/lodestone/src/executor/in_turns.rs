@@ -6,10 +6,9 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::{Outcome, Task, run_in_turns};
-use host::{Counters, Roots, difference, snapshot};
+use host::{Counters, Roots, Shares, snapshot};
 use model::{
-    DeviceActivity, Event, Layer, MachineCpu, Operation, Preparation, ProcessIo, RepeatFinished,
-    RepeatOutcome, RepeatStarted, Step,
+    DeviceActivity, Event, Layer, Operation, Preparation, RepeatFinished, RepeatOutcome, RepeatStarted, Step,
 };
 use schedule::{Order, TURN_NS};
 
@@ -110,7 +109,7 @@ fn finish(
     local: &mut Local<'_>,
     order: &Order,
     outcome: Outcome,
-    counted: Counted,
+    mut counted: Counters,
     (set, unsettled): (SetRef<'_>, Vec<File>),
 ) -> Ended {
     let (mut hung, mut settled_ns) = (outcome.hung, None);
@@ -123,11 +122,9 @@ fn finish(
         // Touching these now would hang as well.
         mem::forget((set, unsettled));
     }
-    let repeats = local.recorder.run().repeats.iter().rev();
-    let own = repeats.take(order.turns as usize + 1).find(|own| own.started.repeat == order.repeat);
-    let moved = own.map(|own| own.whole().into_iter().map(|(o, stats)| (o, stats.bytes)).collect());
-    let (devices, machine, process_io) =
-        counted.without(&outcome.uncounted_bytes, &moved.unwrap_or_default());
+    let repeat = local.recorder.run().repeat(order.repeat);
+    let moved = repeat.map(|own| own.whole().into_iter().map(|(o, stats)| (o, stats.bytes)).collect());
+    counted.scale(shares(&moved.unwrap_or_default(), &outcome.uncounted_bytes));
     let at_ns = local.recorder.at_ns();
     local.emit(Event::RepeatFinished(Box::new(RepeatFinished {
         window_ns: outcome.window_ns,
@@ -136,110 +133,131 @@ fn finish(
         workers: outcome.workers,
         busiest_worker: outcome.busiest_worker,
         process: outcome.workers,
-        machine,
-        process_io,
-        devices,
+        machine: counted.cpu,
+        process_io: counted.process,
+        devices: counted.devices,
         ..RepeatFinished::uncounted(order.repeat, at_ns, outcome.outcome.clone())
     })));
     Ended { outcome: outcome.outcome, hung }
 }
 
-/// The counters of machine and devices, by the target whose turn it was.
+/// What the kernel's counters counted, by the target whose turn it was.
 struct Counting {
     roots: Roots,
+    /// Of each target.
     stacks: Vec<Vec<Layer>>,
-    /// Of each target's devices when the last turn ended.
-    last: Vec<Counters>,
-    counted: Vec<Counted>,
-}
-
-/// What was counted while a target had its turns.
-#[derive(Clone, Default)]
-struct Counted {
-    devices: Vec<DeviceActivity>,
-    machine: Option<MachineCpu>,
-    process_io: Option<ProcessIo>,
+    /// Of all of them.
+    layers: Vec<Layer>,
+    /// When the last turn ended.
+    last: Option<Counters>,
+    counted: Vec<Counters>,
 }
 
 impl Counting {
     fn new(roots: Roots, stacks: Vec<Vec<Layer>>) -> Self {
-        let counted = vec![Counted::default(); stacks.len()];
-        Self { roots, stacks, last: Vec::new(), counted }
-    }
-
-    fn take(&mut self) -> Vec<Counted> {
-        mem::take(&mut self.counted)
+        let (layers, counted) = (stacks.concat(), vec![Counters::default(); stacks.len()]);
+        Self { roots, stacks, layers, last: None, counted }
     }
 
     /// A turn has ended, or the first one begins.
     fn turn_ended(&mut self, task: Option<usize>) {
-        let now: Vec<Counters> = self.stacks.iter().map(|stack| snapshot(&self.roots, stack)).collect();
-        if let Some(task) = task
-            && let (Some(last), Some(now)) = (self.last.get(task), now.get(task))
-            && let Some(counted) = self.counted.get_mut(task)
-        {
-            counted.add(difference(last, now));
+        let now = snapshot(&self.roots, &self.layers);
+        if let (Some(task), Some(last)) = (task, &self.last) {
+            self.counted[task].add(&now.since(last));
         }
-        self.last = now;
+        self.last = Some(now);
+    }
+
+    /// What was counted in the turns of each target, of its own devices only, from the top down.
+    fn take(&mut self) -> Vec<Counters> {
+        let mut counted = mem::take(&mut self.counted);
+        for (own, stack) in counted.iter_mut().zip(&self.stacks) {
+            let position = |device: &DeviceActivity| {
+                stack.iter().position(|layer| layer.device.is_some() && layer.name == device.name)
+            };
+            own.devices.retain(|device| position(device).is_some());
+            own.devices.sort_by_key(position);
+            for device in &mut own.devices {
+                device.level = position(device).map_or(device.level, |layer| stack[layer].level);
+            }
+        }
+        counted
     }
 }
 
-impl Counted {
-    fn add(
-        &mut self,
-        (devices, machine, process_io): (Vec<DeviceActivity>, Option<MachineCpu>, Option<ProcessIo>),
-    ) {
-        for device in devices {
-            match self.devices.iter_mut().find(|own| own.name == device.name) {
-                Some(own) => own.add(&device),
-                None => self.devices.push(device),
-            }
+/// The shares of what was moved in all that belong to what was measured; the rest was moved while queues filled and emptied.
+fn shares(measured: &BTreeMap<Operation, u64>, beside: &BTreeMap<Operation, u64>) -> Shares {
+    let share = |operations: &[Operation]| {
+        let sum =
+            |of: &BTreeMap<Operation, u64>| operations.iter().filter_map(|o| of.get(o)).sum::<u64>() as f64;
+        sum(measured) / (sum(measured) + sum(beside)).max(1.0)
+    };
+    let [read, write] = [Operation::Read, Operation::Write].map(|operation| share(&[operation]));
+    Shares { read, write, all: share(&[Operation::Read, Operation::Write]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::LayerKind;
+    use std::fs;
+    use std::path::Path;
+
+    /// Sets what the kernel has counted so far: sectors read of each disk, and ticks of the processors in user mode.
+    fn count(root: &Path, sectors: [u64; 2], ticks: u64) {
+        for (minor, sectors) in sectors.into_iter().enumerate() {
+            let stat = format!("0 0 {sectors} 0 0 0 0 0 0 0 0");
+            fs::write(root.join(format!("sys/dev/block/8:{minor}/stat")), stat).unwrap();
         }
-        if let Some(machine) = machine {
-            *self.machine.get_or_insert_default() += machine;
-        }
-        if let Some(io) = process_io {
-            let own = self.process_io.get_or_insert_default();
-            own.read_bytes = own.read_bytes.saturating_add(io.read_bytes);
-            own.write_bytes = own.write_bytes.saturating_add(io.write_bytes);
-        }
+        fs::write(root.join("proc/stat"), format!("cpu {ticks} 0 0 0 0 0 0 0\n")).unwrap();
     }
 
-    /// Without the share of what was moved beside the measured time.
-    fn without(
-        mut self,
-        beside: &BTreeMap<Operation, u64>,
-        moved: &BTreeMap<Operation, u64>,
-    ) -> (Vec<DeviceActivity>, Option<MachineCpu>, Option<ProcessIo>) {
-        let share = |operations: &[Operation]| {
-            let sum = |of: &BTreeMap<Operation, u64>| {
-                operations.iter().filter_map(|o| of.get(o)).sum::<u64>() as f64
-            };
-            sum(moved) / (sum(moved) + sum(beside)).max(1.0)
+    #[test]
+    fn what_was_counted_belongs_to_the_target_whose_turn_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for path in ["sys/dev/block/8:0", "sys/dev/block/8:1", "proc"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        let roots = Roots { proc: root.join("proc"), sys: root.join("sys"), ..Roots::default() };
+        let disk = |name: &str, minor: u32, level: u32| Layer {
+            kind: LayerKind::Disk,
+            name: name.to_owned(),
+            level,
+            device: Some((8, minor)),
+            facts: BTreeMap::new(),
         };
-        let (read, written) = (share(&[Operation::Read]), share(&[Operation::Write]));
-        let all = share(&[Operation::Read, Operation::Write]);
-        let scale = |value: &mut u64, share: f64| *value = (*value as f64 * share).round() as u64;
-        for device in &mut self.devices {
-            scale(&mut device.read_bytes, read);
-            scale(&mut device.reads, read);
-            for value in [&mut device.written_bytes, &mut device.writes, &mut device.flushes] {
-                scale(value, written);
-            }
-            for value in [&mut device.discarded_bytes, &mut device.busy_ns, &mut device.queue_ns] {
-                scale(value, all);
-            }
+        // Both use the first disk, each at another level; only one of them the second.
+        let stacks = vec![vec![disk("sda", 0, 1)], vec![disk("sdb", 1, 0), disk("sda", 0, 2)]];
+        let mut counting = Counting::new(roots, stacks);
+        // What happened before the first turn belongs to none.
+        let turns = [
+            (None, [1000, 500], 70),
+            (Some(0), [1010, 501], 71),
+            (Some(1), [1013, 505], 73),
+            (Some(0), [1033, 505], 76),
+        ];
+        for (task, sectors, ticks) in turns {
+            count(root, sectors, ticks);
+            counting.turn_ended(task);
         }
-        if let Some(cpu) = &mut self.machine {
-            let MachineCpu { user_ns, system_ns, irq_ns, steal_ns, iowait_ns, idle_ns } = cpu;
-            for value in [user_ns, system_ns, irq_ns, steal_ns, iowait_ns, idle_ns] {
-                scale(value, all);
-            }
-        }
-        if let Some(io) = &mut self.process_io {
-            scale(&mut io.read_bytes, read);
-            scale(&mut io.write_bytes, written);
-        }
-        (self.devices, self.machine, self.process_io)
+        let counted = counting.take();
+        let devices = |task: usize| -> Vec<(&str, u32, u64)> {
+            let devices = counted[task].devices.iter();
+            devices.map(|d| (d.name.as_str(), d.level, d.read_bytes / 512)).collect()
+        };
+        assert_eq!(devices(0), [("sda", 1, 30)]);
+        assert_eq!(devices(1), [("sdb", 0, 4), ("sda", 2, 3)]);
+        let user_ns = |task: usize| counted[task].cpu.unwrap().user_ns;
+        assert_eq!(user_ns(0), 2 * user_ns(1), "four ticks and two");
+    }
+
+    #[test]
+    fn what_moved_while_queues_filled_has_its_share() {
+        let moved =
+            |read: u64, written: u64| BTreeMap::from([(Operation::Read, read), (Operation::Write, written)]);
+        assert_eq!(shares(&moved(300, 50), &moved(100, 50)), Shares { read: 0.75, write: 0.5, all: 0.7 });
+        let none = shares(&moved(300, 0), &BTreeMap::new());
+        assert_eq!((none.read, none.write, none.all), (1.0, 0.0, 1.0));
     }
 }

@@ -340,12 +340,16 @@ impl Local<'_> {
         Ok(is_over.then(|| Outcome { lost, ..Outcome::default() }))
     }
 
+    /// What is recorded of the repeat that was ordered.
+    pub fn measured(&self, order: &Order) -> Option<Measured> {
+        let repeat = self.recorder.run().repeat(order.repeat)?;
+        Some(Measured::of(self.plan, &self.plan.steps[order.step], repeat))
+    }
+
     /// What the scheduler is told of a repeat.
     fn outcome(&mut self, order: &Order, ended: Ended) -> Outcome {
         let (step, index) = (&self.plan.steps[order.step], self.index(order));
-        let repeats = self.recorder.run().repeats.iter().rev();
-        let own = repeats.take(order.turns as usize + 1).find(|own| own.started.repeat == order.repeat);
-        let measured = own.map(|own| Measured::of(self.plan, step, own));
+        let measured = self.measured(order);
         let state = &mut self.targets[index];
         for part in step.parts().filter(|part| matches!(part.workload.mix, Mix::Trim | Mix::Allocate)) {
             let key = kept(part);

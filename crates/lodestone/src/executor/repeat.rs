@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{IoTarget, Outcome, Task, cache};
 use host::testfiles::{PrivateDirectory, TestFileError};
-use host::{Counters, difference, snapshot};
+use host::{Counters, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, ClientPart, EngineChoice, EngineKind, Event, FailureKind,
     IntegrityCheck, Interval, Mix, Operation, Pace, Pattern, Phase, Regions, RepeatFailure, RepeatFinished,
@@ -230,8 +230,8 @@ fn measured(
             integrity.get_or_insert_default().merge(read_back);
         }
     }
-    let (_, machine, process_io) = difference(&before, &after);
-    let (mut devices, ..) = difference(&before, &settled);
+    let Counters { cpu: machine, process: process_io, .. } = after.since(&before);
+    let Counters { mut devices, .. } = settled.since(&before);
     if !state.driver.counts_belong_to(&step.id) {
         devices.clear();
     }

@@ -11,7 +11,7 @@ mod together;
 use std::time::Duration;
 
 use model::{Event, FailureKind, Operation, RepeatFailure, RepeatFinished, RepeatOutcome, Severity};
-use schedule::{Executor, Lane, Lost, Measured, Order, Outcome, Said};
+use schedule::{Executor, Lane, Lost, Order, Outcome, Said};
 
 use crate::executor::{Local, OpenSize, RigError};
 use protocol::{Begin, Reply, Request};
@@ -234,7 +234,7 @@ impl<'a> Fleet<'a> {
         self.remotes[machine - 1].order(order, self.local.plan);
         let why = match self.reply(machine) {
             Ok(Reply::Ended { failure, lost }) => {
-                return Outcome { took_ns: 0, measured: self.measured(order), failure, lost };
+                return Outcome { took_ns: 0, measured: self.local.measured(order), failure, lost };
             }
             Ok(_) => self.unasked(machine),
             Err(why) => why,
@@ -252,7 +252,7 @@ impl<'a> Fleet<'a> {
         let lost = (!self.is_stopped()).then(|| Lost::Machine(why.clone()));
         let Some(repeat) = under_way else {
             // It may have been lost between the end of the repeat and the reply.
-            return Outcome { measured: self.measured(order), lost, ..Outcome::default() };
+            return Outcome { measured: self.local.measured(order), lost, ..Outcome::default() };
         };
         let operation = step.workload.operations().first().copied().unwrap_or(Operation::Read);
         let at_ns = self.local.recorder.at_ns();
@@ -261,14 +261,7 @@ impl<'a> Fleet<'a> {
         let outcome = failure.clone().map_or(RepeatOutcome::Interrupted, RepeatOutcome::Failed);
         let finished = RepeatFinished::uncounted(repeat, at_ns, outcome);
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
-        Outcome { took_ns: 0, measured: self.measured(order), failure, lost }
-    }
-
-    /// What is recorded of the repeat that was ordered.
-    fn measured(&self, order: &Order) -> Option<Measured> {
-        let (plan, run) = (self.local.plan, self.local.recorder.run());
-        let last = run.repeats.last().filter(|last| last.started.repeat == order.repeat)?;
-        Some(Measured::of(plan, &plan.steps[order.step], last))
+        Outcome { took_ns: 0, measured: self.local.measured(order), failure, lost }
     }
 }
 

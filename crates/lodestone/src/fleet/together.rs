@@ -9,7 +9,7 @@ use model::{
     CacheUse, ClientPart, CpuTime, Event, FailureKind, Interval, MachineCpu, Operation, OperationStats,
     Phase, ProcessIo, RepeatFailure, RepeatFinished, RepeatOutcome, RepeatStarted, Severity,
 };
-use schedule::{Executor, Lost, Measured, Order, Outcome};
+use schedule::{Executor, Lost, Order, Outcome};
 
 use super::Fleet;
 use super::protocol::{Reply, Request};
@@ -302,14 +302,7 @@ impl Fleet<'_> {
         };
         intervals.into_iter().for_each(|interval| self.local.emit(Event::Interval(interval)));
         self.local.emit(Event::RepeatFinished(Box::new(finished)));
-        let last = self.local.recorder.run().repeats.last();
-        let last = last.filter(|last| last.started.repeat == order.repeat);
-        Outcome {
-            took_ns: 0,
-            measured: last.map(|last| Measured::of(self.local.plan, step, last)),
-            failure,
-            lost,
-        }
+        Outcome { took_ns: 0, measured: self.local.measured(order), failure, lost }
     }
 
     /// How the repeat of all begins; `None` if no client has begun.
@@ -393,15 +386,9 @@ fn total(values: impl Iterator<Item = u64>) -> u64 {
 
 /// The time of the processors of several machines.
 fn all_processors(all: &[MachineCpu]) -> MachineCpu {
-    let sum = |of: fn(&MachineCpu) -> u64| total(all.iter().map(of));
-    MachineCpu {
-        user_ns: sum(|m| m.user_ns),
-        system_ns: sum(|m| m.system_ns),
-        irq_ns: sum(|m| m.irq_ns),
-        steal_ns: sum(|m| m.steal_ns),
-        iowait_ns: sum(|m| m.iowait_ns),
-        idle_ns: sum(|m| m.idle_ns),
-    }
+    let mut sum = MachineCpu::default();
+    all.iter().for_each(|machine| sum.combine(machine, u64::saturating_add));
+    sum
 }
 
 #[cfg(test)]

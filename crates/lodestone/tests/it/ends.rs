@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use crate::common::{Bench, LoopDevice, Mounted, Running, is_root, signal, skipped, stderr, stdout, tool};
 use lodestone::failure::EXIT_CODES;
@@ -116,21 +115,13 @@ fn a_budget_ends_a_fixed_number_of_rounds() {
     assert!(stdout(&output).contains("of 100000 rounds"), "{}", stdout(&output));
 }
 
-/// Runs the program from a shell with a resource limit.
-fn limited(bench: &Bench, limit: &str, args: &[&str]) -> Output {
-    let plain = bench.command(args);
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(format!("ulimit {limit} && exec \"$0\" \"$@\"")).arg(plain.get_program());
-    shell.args(plain.get_args()).current_dir(plain.get_current_dir().unwrap()).output().unwrap()
-}
-
 /// The kernel killed the program silently with SIGXFSZ.
 #[test]
 fn a_file_size_limit_gives_an_error_message() {
     let bench = Bench::new();
     let disk = bench.disk();
     // In blocks of 512 bytes: less than the test data.
-    let output = limited(&bench, "-f 1024", &reads(disk.to_str().unwrap(), &["--rounds", "1"]));
+    let output = bench.limited("-f 1024", &reads(disk.to_str().unwrap(), &["--rounds", "1"]));
     let said = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(3), "{:?} {said}", output.status);
     assert!(said.contains("File too large"), "{said}");
@@ -141,7 +132,7 @@ fn a_file_size_limit_gives_an_error_message() {
 fn a_small_stack_limit_is_harmless() {
     let bench = Bench::new();
     let disk = bench.disk();
-    let output = limited(&bench, "-s 64", &reads(disk.to_str().unwrap(), &["--rounds", "1"]));
+    let output = bench.limited("-s 64", &reads(disk.to_str().unwrap(), &["--rounds", "1"]));
     assert_eq!(output.status.code(), Some(0), "{:?} {}", output.status, stderr(&output));
 }
 

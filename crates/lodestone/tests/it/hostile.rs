@@ -178,11 +178,7 @@ fn deep_leftovers_are_removed_with_few_file_descriptors() {
         here = std::fs::File::open(&below).unwrap();
     }
     drop(here);
-    let clean = bench.command(&["clean", &disk]);
-    let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"]).arg(clean.get_program()).args(clean.get_args());
-    limited.envs(clean.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let cleaned = limited.output().unwrap();
+    let cleaned = bench.limited("-n 64", &["clean", &disk]);
     assert!(cleaned.status.success(), "{}{}", stdout(&cleaned), stderr(&cleaned));
     assert_eq!(bench.visible(), Vec::<String>::new());
 }

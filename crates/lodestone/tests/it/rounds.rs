@@ -1,6 +1,6 @@
 //! When rounds end, and how repeats are summarised in one figure.
 
-use crate::common::{Bench, skipped};
+use crate::common::{Bench, skipped, stderr, stdout};
 use analyse::{Aims, Estimator, Series, measurements, settled};
 use model::{Repeat, Rounds, Run};
 use serde_json::Value;
@@ -113,7 +113,11 @@ fn after_the_first_round_the_targets_take_turns() {
     let in_turns = run.repeats.iter().filter(|repeat| repeat.started.turns > 0);
     let in_turns: std::collections::BTreeSet<u32> = in_turns.map(|repeat| repeat.started.round).collect();
     let counts = run.repeats.iter().any(|repeat| repeat.started.round == 0);
-    assert_eq!(counts, in_turns.len() < 3, "it is only a check once there are enough others: {in_turns:?}");
+    assert_eq!(
+        counts,
+        in_turns.len() < 3,
+        "once three rounds were in turns the first one is only a check: {in_turns:?}"
+    );
     assert_eq!(second.iter().map(|repeat| repeat.started.turns).collect::<Vec<_>>(), [1, 1]);
     let whole = |repeat: &&Repeat| {
         let (started, finished) = (&repeat.started, repeat.finished.as_ref().unwrap());
@@ -126,6 +130,26 @@ fn after_the_first_round_the_targets_take_turns() {
     // Neither has what the other needs in its own time.
     assert!(a_window.max(b_window) < a_ended.max(b_ended) - a_began.min(b_began));
     assert!(second.iter().all(|repeat| !repeat.measured().is_empty()));
+}
+
+/// There are descriptors for the files of one target, but not for those of both.
+#[test]
+fn targets_that_cannot_be_open_at_once_follow_each_other() {
+    let bench = Bench::new();
+    let (one, other) = (bench.disk().join("one"), bench.disk().join("other"));
+    for directory in [&one, &other] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    let targets = ["run", one.to_str().unwrap(), other.to_str().unwrap(), "--quiet", "--json"];
+    let jobs = ["--jobs", "100", "--engine", "libaio", "--runtime", "500ms"];
+    let output = bench.limited("-n 175", &[&targets[..], &READS[..], &ENDLESS[..], &jobs].concat());
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let run = logged(&bench);
+    if !run.all_repeats()[0].started.direct {
+        return skipped("needs direct I/O");
+    }
+    let later: Vec<&Repeat> = run.all_repeats().into_iter().filter(|r| r.started.round > 0).collect();
+    assert!(later.len() >= 2 && later.iter().all(|r| r.started.turns == 0 && r.is_complete()));
 }
 
 #[test]

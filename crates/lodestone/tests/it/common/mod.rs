@@ -81,6 +81,15 @@ impl Bench {
 
     /// Runs the program, which must succeed, and returns its standard output.
     #[track_caller]
+    /// Runs the program from a shell with a limit of `ulimit`.
+    pub fn limited(&self, limit: &str, args: &[&str]) -> Output {
+        let plain = self.command(args);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit {limit} && exec \"$0\" \"$@\"")).arg(plain.get_program());
+        shell.args(plain.get_args()).current_dir(plain.get_current_dir().unwrap());
+        shell.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).output().unwrap()
+    }
+
     pub fn ok(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {:?}\n{}", output.status, stderr(&output));
