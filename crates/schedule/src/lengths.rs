@@ -46,8 +46,8 @@ const ENOUGH_IN_TURNS: usize = 3;
 const CHECKS_OF_TURNS: usize = 2;
 /// Long repeats, at most, that cover all of the data in sequence, so that it is worth it to cover as much with each.
 const MOST_OF_A_PASS: f64 = 2.0;
-/// Long rounds out of turn, at most, to find out whether short repeats of one length differ.
-const MOST_CHECKS: u32 = 3;
+/// Long rounds out of turn, at most, to find out one thing.
+const MOST_CHECKS: usize = 3;
 
 /// The lengths of all steps, by the index of the step; only of those whose length the run chooses.
 #[derive(Debug, Default)]
@@ -69,11 +69,12 @@ struct StepLength {
     short_rounds: u32,
     long_rounds: u32,
     next_long: u32,
-    /// Short repeats differ, but not whichever long round is left out: the next round is long.
-    is_suspected: bool,
-    /// This round is long for that reason.
-    is_check: bool,
-    checks: u32,
+    /// What the next round finds out.
+    suspicion: Option<Check>,
+    /// What this round finds out.
+    check: Option<Check>,
+    /// What rounds have been to find out.
+    checks: Vec<Check>,
     /// Operations per second of the slowest long repeat.
     per_second: f64,
     noise: Vec<RepeatNoise>,
@@ -82,12 +83,17 @@ struct StepLength {
     around: (u64, u64),
     /// Its targets take turns, but for the first round.
     takes_turns: bool,
-    /// The ratio in turns differs from that of the one round without: the next round is without.
-    suspects_turns: bool,
-    /// This round is without turns for that reason.
-    checks_turns: bool,
     /// Bytes of the test data.
     size_bytes: u64,
+}
+
+/// What a long round out of turn finds out, because what rounds have shown so far rests on one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    /// Whether short repeats measure something else than long ones.
+    Lengths,
+    /// Whether targets compare otherwise where they take turns: they do not in this round.
+    Turns,
 }
 
 /// The figure of one repeat.
@@ -116,16 +122,14 @@ impl StepLength {
             short_rounds: 0,
             long_rounds: 0,
             next_long: BEFORE_LONG,
-            is_suspected: false,
-            is_check: false,
-            checks: 0,
+            suspicion: None,
+            check: None,
+            checks: Vec::new(),
             per_second: f64::INFINITY,
             noise: Vec::new(),
             figures: Vec::new(),
             around: (0, 0),
             takes_turns: false,
-            suspects_turns: false,
-            checks_turns: false,
             size_bytes: 0,
         }
     }
@@ -138,13 +142,24 @@ impl StepLength {
     fn begin_round(&mut self, there_is_time: bool) {
         let due = self.short_rounds >= self.next_long;
         let is_first = self.short_ns.is_none();
-        self.is_check = std::mem::take(&mut self.is_suspected) && self.has_lengths();
-        self.checks_turns = std::mem::take(&mut self.suspects_turns);
-        let is_check = self.is_check || self.checks_turns;
-        self.is_long = is_first || is_check || (due && there_is_time && self.has_lengths());
+        self.check = self.suspicion.take().filter(|check| *check == Check::Turns || self.has_lengths());
+        self.checks.extend(self.check);
+        self.is_long = is_first || self.check.is_some() || (due && there_is_time && self.has_lengths());
         if self.is_long && !is_first {
             self.next_long = self.short_rounds + BEFORE_LONG * 3u32.pow(self.long_rounds.min(6));
         }
+    }
+
+    /// Makes the next round a check, unless there were enough of these.
+    fn suspect(&mut self, check: Check) {
+        if self.checks.iter().filter(|made| **made == check).count() < MOST_CHECKS {
+            self.suspicion = Some(check);
+        }
+    }
+
+    /// True if the repeats of this round take turns.
+    fn is_in_turns(&self) -> bool {
+        self.takes_turns && self.short_ns.is_some() && self.check != Some(Check::Turns)
     }
 
     fn has_lengths(&self) -> bool {
@@ -197,7 +212,7 @@ impl StepLength {
         };
         if self.is_long {
             self.long_rounds += 1;
-            let differ = if self.is_check { self.compare_lengths(step) } else { None };
+            let differ = if self.check == Some(Check::Lengths) { self.compare_lengths(step) } else { None };
             return differ.or_else(|| self.compare_turns(step)).or_else(|| self.without_turns(step));
         }
         self.short_rounds += 1;
@@ -263,8 +278,7 @@ impl StepLength {
         let rounds: BTreeSet<u32> = long.map(|f| f.round).collect();
         let holds = |round| self.effect_without(Some(round)).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
         if !rounds.into_iter().all(holds) {
-            self.is_suspected = self.checks < MOST_CHECKS;
-            self.checks += u32::from(self.is_suspected);
+            self.suspect(Check::Lengths);
             return None;
         }
         let length_ns = self.short_ns?;
@@ -272,7 +286,7 @@ impl StepLength {
         let shorter = self.figures.extract_if(.., |f| f.length_ns < longer).collect();
         self.least_ns = longer;
         self.short_ns = Some(longer);
-        self.checks = 0;
+        self.checks.retain(|check| *check != Check::Lengths);
         let (step, long_ns) = (step.id.clone(), self.long_ns);
         Some((shorter, SetAsideReason::TooShort { step, length_ns, long_ns, ratio }))
     }
@@ -295,17 +309,21 @@ impl StepLength {
             let compared = ShortAndLong { short: differences(lane, true), long };
             turns_effect(&compared, &rounds, RELEVANT, LEVEL / others as f64)
         };
-        let found = |lane: &usize| Some((*lane, effect(*lane, differences(*lane, false))?));
-        let (lane, ratio) = lanes.iter().skip(1).find_map(found)?;
-        let without = differences(lane, false);
-        if without.len() < CHECKS_OF_TURNS {
-            self.suspects_turns = true;
+        // The ratio of a lane that compares otherwise, and whether each of enough rounds says so.
+        let found = |lane: usize| {
+            let without = differences(lane, false);
+            let ratio = effect(lane, without.clone())?;
+            let says_so = |one: &f64| effect(lane, vec![*one]).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
+            let is_sure = without.iter().all(says_so);
+            Some((ratio, (without.len() >= CHECKS_OF_TURNS).then_some(is_sure)))
+        };
+        let found: Vec<(f64, Option<bool>)> = lanes.iter().skip(1).filter_map(|lane| found(*lane)).collect();
+        let Some((ratio, _)) = found.iter().find(|(_, is_sure)| *is_sure == Some(true)).copied() else {
+            if found.iter().any(|(_, is_sure)| is_sure.is_none()) {
+                self.suspect(Check::Turns);
+            }
             return None;
-        }
-        let holds = |without: f64| effect(lane, vec![without]).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
-        if !without.into_iter().all(holds) {
-            return None;
-        }
+        };
         self.takes_turns = false;
         self.choice = None;
         self.noise.clear();
@@ -381,7 +399,7 @@ impl Lengths {
             if lanes(*step) == 0 {
                 // Its turn to have long repeats, or to be checked, comes when it takes part again.
                 length.is_long &= length.short_ns.is_none();
-                length.checks_turns = false;
+                length.check = None;
                 continue;
             }
             let cost = length.long_ns * lanes(*step);
@@ -394,13 +412,12 @@ impl Lengths {
 
     /// True if the repeats of a step on so many lanes take turns in this round.
     pub fn take_turns(&self, step: usize, lanes: usize) -> bool {
-        let takes_turns = |l: &StepLength| l.takes_turns && l.short_ns.is_some() && !l.checks_turns;
-        lanes > 1 && self.0.get(&step).is_some_and(takes_turns)
+        lanes > 1 && self.0.get(&step).is_some_and(StepLength::is_in_turns)
     }
 
     /// True if the repeats of a step in this round only serve to check later ones.
     pub fn only_check(&self, step: usize) -> bool {
-        self.0.get(&step).is_some_and(|l| l.takes_turns && (l.short_ns.is_none() || l.checks_turns))
+        self.0.get(&step).is_some_and(|l| l.takes_turns && !l.is_in_turns())
     }
 
     /// True if the run chooses the length of the repeats of a step.
@@ -473,6 +490,21 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    impl StepLength {
+        /// The figure of a repeat of this round.
+        fn add(&mut self, round: u32, lane: usize, value: f64) {
+            self.figures.push(Figure {
+                repeat: 10 * round + lane as u32,
+                round,
+                lane,
+                length_ns: self.length_ns(),
+                ln: value.portable_ln(),
+                in_turns: self.is_in_turns(),
+                is_aside: false,
+            });
+        }
+    }
+
     /// Rounds in which the figures of long and short repeats are these.
     fn measure(length: &mut StepLength, rounds: u32, short: f64, long: f64) -> Vec<(u32, Option<usize>)> {
         measure_with(length, rounds, short, |_| long)
@@ -491,18 +523,11 @@ mod tests {
             for lane in 0..2 {
                 // A little noise, so that there is a spread.
                 let noise = 1.0 + 0.01 * f64::from((round * 7 + lane * 3) % 5);
-                let ln = (noise * if length.is_long { long(round) } else { short }).portable_ln();
-                let (length_ns, repeat, lane) = (length.length_ns(), 2 * round + lane, lane as usize);
-                length.figures.push(Figure {
-                    repeat,
-                    round,
-                    lane,
-                    length_ns,
-                    ln,
-                    in_turns: false,
-                    is_aside: false,
-                });
+                let value = noise * if length.is_long { long(round) } else { short };
+                let lane = lane as usize;
+                length.add(round, lane, value);
                 if !length.is_long && length.choice.is_none() {
+                    let ln = value.portable_ln();
                     length.noise.push(RepeatNoise { round, target: lane, ln, within: 1e-6 });
                 }
             }
@@ -549,36 +574,31 @@ mod tests {
         assert!(!is_long(&lengths), "and only once");
     }
 
-    /// Rounds in turns after a first one without, of two targets with this ratio in a round with turns or without; the mood of a round is common to both, and all of
-    /// it differs from round to round by so much.
+    /// Twenty rounds of two targets, in turns after a first one without. `ratio` is theirs in a round with turns or without;
+    /// what is common to both in a round differs between rounds by a share `mood`.
     fn measure_in_turns(
         mood: f64,
         ratio: impl Fn(u32, bool) -> f64,
+    ) -> (StepLength, Vec<(u32, usize, SetAsideReason)>) {
+        measure_lanes_in_turns(mood, |round, turns| vec![1.0, ratio(round, turns)])
+    }
+
+    /// The same, with the figures of all lanes that take part in a round.
+    fn measure_lanes_in_turns(
+        mood: f64,
+        lanes: impl Fn(u32, bool) -> Vec<f64>,
     ) -> (StepLength, Vec<(u32, usize, SetAsideReason)>) {
         let mut length = StepLength { takes_turns: true, ..length(100 * MS, 1000 * MS) };
         let (step, mut aside) = (step(), Vec::new());
         for round in 0..20 {
             length.begin_round(true);
-            let turns = length.takes_turns && length.short_ns.is_some() && !length.checks_turns;
-            for lane in 0..2 {
-                let common = 1.0 + mood * f64::from(round * 7 % 5 - 2);
-                let own = 1.0 + 0.002 * f64::from((round * 3 + lane * 5) % 4);
-                let other = ratio(round as u32, turns);
-                let ln = (common * own * if lane == 1 { other } else { 1.0 }).portable_ln();
-                let (length_ns, lane, repeat) =
-                    (length.length_ns(), lane as usize, (2 * round + lane) as u32);
-                length.figures.push(Figure {
-                    repeat,
-                    round: round as u32,
-                    lane,
-                    length_ns,
-                    ln,
-                    in_turns: turns,
-                    is_aside: false,
-                });
+            let common = 1.0 + mood * (f64::from(round * 7 % 5) - 2.0);
+            for (lane, value) in lanes(round, length.is_in_turns()).into_iter().enumerate() {
+                let own = 1.0 + 0.002 * f64::from((round * 3 + lane as u32 * 5) % 4);
+                length.add(round, lane, common * own * value);
             }
             let set_aside = length.end_round(&step, 0);
-            aside.extend(set_aside.map(|(figures, reason)| (round as u32, figures.len(), reason)));
+            aside.extend(set_aside.map(|(figures, reason)| (round, figures.len(), reason)));
         }
         (length, aside)
     }
@@ -619,6 +639,34 @@ mod tests {
         assert_eq!(rounds, BTreeSet::from([0, *check]));
     }
 
+    /// What a target's turns leave behind cannot be checked once it no longer takes part.
+    #[test]
+    fn turns_of_a_target_that_no_longer_takes_part_are_checked_three_times_at_most() {
+        let lanes = |round, turns| match round {
+            0..5 => vec![1.0, 1.0, if turns { 1.5 } else { 1.9 }],
+            _ => vec![1.0, 1.0],
+        };
+        let (length, _) = measure_lanes_in_turns(0.001, lanes);
+        assert_eq!(length.checks, [Check::Turns; MOST_CHECKS]);
+        let in_turns: BTreeSet<u32> = length.figures.iter().filter(|f| f.in_turns).map(|f| f.round).collect();
+        assert_eq!(in_turns.len(), 20 - 1 - MOST_CHECKS, "{in_turns:?}");
+    }
+
+    /// Of two targets that seem to compare otherwise, the one that surely does is enough.
+    #[test]
+    fn a_target_of_bad_luck_hides_no_other() {
+        let lanes = |round, turns| {
+            let unlucky = if turns || round > 0 { 1.5 } else { 1.9 };
+            vec![1.0, unlucky, if turns { 1.25 } else { 1.5 }]
+        };
+        let (length, aside) = measure_lanes_in_turns(0.01, lanes);
+        assert!(
+            aside.iter().any(|(.., reason)| matches!(reason, SetAsideReason::InTurns { .. })),
+            "{aside:?}"
+        );
+        assert!(!length.takes_turns);
+    }
+
     #[test]
     fn a_repeat_has_four_turns_of_ten_queues() {
         let step = Step { workload: Workload { iodepth: 32, ..step().workload }, ..step() };
@@ -648,7 +696,7 @@ mod tests {
     fn the_ramp_that_is_enough_for_the_shortest_repeats_is_enough_for_longer_ones() {
         let mut length = StepLength { short_ns: Some(500 * MS), ..length(100 * MS, 1000 * MS) };
         let ramp_ns = |length: &StepLength| length.timing(&step()).ramp_ns;
-        assert_eq!(ramp_ns(&length), 200 * MS, "of a long one, as the suite says");
+        assert_eq!(ramp_ns(&length), 200 * MS, "a long repeat has the ramp of the suite");
         length.is_long = false;
         assert_eq!(ramp_ns(&length), 30 * MS);
     }
@@ -657,22 +705,12 @@ mod tests {
     /// memory on a processor with two speeds, in thousands of operations per second.
     #[test]
     fn targets_of_one_round_are_one_observation() {
-        let mut measured = length(100 * MS, 500 * MS);
+        let mut measured = StepLength { short_ns: Some(100 * MS), ..length(100 * MS, 500 * MS) };
         let rounds = [(25.7, 24.3), (19.5, 17.9), (16.5, 16.8), (16.4, 16.6), (16.7, 18.3), (25.1, 24.8)];
         for (round, (a, b)) in (0..).zip(rounds) {
-            let length_ns = if [0, 5].contains(&round) { 500 * MS } else { 100 * MS };
-            for (lane, value) in [a, b].into_iter().enumerate() {
-                let ln = f64::portable_ln(value);
-                measured.figures.push(Figure {
-                    repeat: round,
-                    round,
-                    lane,
-                    length_ns,
-                    ln,
-                    in_turns: false,
-                    is_aside: false,
-                });
-            }
+            measured.is_long = [0, 5].contains(&round);
+            measured.add(round, 0, a);
+            measured.add(round, 1, b);
         }
         assert_eq!(measured.effect_without(None), None);
         // The same as rounds of twelve targets of their own, which nothing ties together.
@@ -689,7 +727,7 @@ mod tests {
             assert_eq!(measure_with(&mut length, 40, 1.0, long), [], "round {slow}");
             assert_eq!(length.short_ns, Some(100 * MS));
             assert!(length.long_rounds > 3, "a check out of turn: {}", length.long_rounds);
-            assert!(length.checks <= MOST_CHECKS);
+            assert!(length.checks.len() <= MOST_CHECKS);
         }
     }
 

@@ -185,7 +185,7 @@ pub(super) fn turns_matter(rule: &Rule, context: &RuleContext<'_>) -> Vec<Findin
             (ratio - 1.0).abs() * 100.0,
             if ratio > 1.0 { "higher" } else { "lower" },
         );
-        let figures = vec![evidence("ratio in turns relative to the ratio without", ratio, "1")];
+        let figures = vec![evidence("ratio in turns ÷ ratio without turns", ratio, "1")];
         let about = Subject { target: None, step: Some(step.to_owned()) };
         rule.finding(Severity::Warning, about, message, figures).changing((ratio - 1.0).abs())
     };

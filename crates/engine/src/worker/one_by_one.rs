@@ -14,8 +14,9 @@ const SLOW_NS: u64 = 10_000;
 
 impl<E: Engine> Worker<'_, E> {
     /// Transfers until a stop condition is met. Returns the time. `PLAIN` is the value of `is_plain`: compiled
-    /// twice, so that plain workloads do not check it for each operation.
-    #[inline(always)]
+    /// twice, so that plain workloads do not check it for each operation, and apart from the general loop, which would take
+    /// registers from it.
+    #[inline(never)]
     pub(super) fn one_by_one<const PLAIN: bool>(
         &mut self,
         start: u64,
@@ -60,18 +61,6 @@ impl<E: Engine> Worker<'_, E> {
             }
         }
         now
-    }
-
-    /// Like [`Self::one_by_one`], for workloads that are not plain; separate, so that it does not slow the loop
-    /// for plain ones.
-    #[inline(never)]
-    pub(super) fn one_by_one_noted(
-        &mut self,
-        start: u64,
-        timeline: &mut Timeline,
-        sink: &mut impl IntervalSink,
-    ) -> u64 {
-        self.one_by_one::<false>(start, timeline, sink)
     }
 
     /// The next transfer, and its offset in the data set.

@@ -118,8 +118,8 @@ impl<E: Engine> Worker<'_, E> {
         sink: &mut impl IntervalSink,
     ) -> io::Result<u64> {
         while (self.alive_ns != now || self.sync != SyncState::Idle) && !self.signals.stops() {
-            if self.sync != SyncState::Idle {
-                self.fill(now);
+            if self.sync != SyncState::Idle && self.in_flight == 0 && self.batch.is_empty() {
+                self.push_syncs();
             }
             self.submit(timeline)?;
             if self.in_flight == 0 && self.completed.is_empty() {

@@ -90,7 +90,7 @@ fn over_budget(plan: &Plan, targets: &[Target], seconds: f64) -> String {
         Rounds::Auto { budget_ns, .. }
             if seconds * 1e9 > budget_ns as f64 && !targets.iter().all(|t| t.direct) =>
         {
-            format!("but at least two rounds are made, which take about {seconds:.0} s\n")
+            format!("but two rounds are always run, which takes about {seconds:.0} s\n")
         }
         _ => String::new(),
     }

@@ -116,7 +116,7 @@ fn after_the_first_round_the_targets_take_turns() {
     assert_eq!(
         counts,
         in_turns.len() < 3,
-        "once three rounds were in turns the first one is only a check: {in_turns:?}"
+        "once three rounds have taken turns, the first one is only a check: {in_turns:?}"
     );
     assert_eq!(second.iter().map(|repeat| repeat.started.turns).collect::<Vec<_>>(), [1, 1]);
     let whole = |repeat: &&Repeat| {
