@@ -1,8 +1,8 @@
 //! Equal targets on real storage: two directories of one filesystem, compared repeatedly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::{PortableMath, RepeatStarted};
@@ -17,7 +17,10 @@ pub struct EqualArgs {
     /// What is measured and where.
     #[command(flatten)]
     setting: Setting,
-    /// Comparisons to make; each run makes four
+    /// Suite of each run, by name or file; by default four steps of half a second
+    #[arg(long, value_name = "NAME|FILE")]
+    suite: Option<PathBuf>,
+    /// Comparisons to make, at least; each run makes one of each headline figure
     #[arg(long, default_value_t = 40)]
     pairs: usize,
     /// Budget of each run
@@ -63,15 +66,16 @@ iodepth = 32
 /// A run fails, or prints unexpected output.
 pub fn equal(args: &EqualArgs) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
-    let suite = scratch.path().join("equal.toml");
-    std::fs::write(&suite, SUITE)?;
+    let own = scratch.path().join("equal.toml");
+    std::fs::write(&own, SUITE)?;
+    let suite = args.suite.as_deref().unwrap_or(&own);
     for name in ["a", "b"] {
         std::fs::create_dir(scratch.path().join(name))?;
     }
     let mut rows = Vec::new();
     let (mut judged, mut wrong, mut narrow) = (0, 0, 0);
     while judged < args.pairs {
-        for comparison in comparisons(args, scratch.path(), &suite)? {
+        for comparison in comparisons(args, scratch.path(), suite)? {
             let text = |key: &str| comparison[key].as_str().unwrap_or_default().to_owned();
             let number = |key: &str| comparison[key].as_f64().map_or("–".into(), |v| format!("{v:.3}"));
             judged += 1;
@@ -81,10 +85,17 @@ pub fn equal(args: &EqualArgs) -> io::Result<String> {
             let half = ends.map(|(low, high)| (high / low).portable_ln() / 2.0);
             narrow += usize::from(half.is_some_and(|half| half <= NARROW));
             let half = half.map_or("–".into(), |half| format!("{:.1} %", 100.0 * half));
-            rows.push(vec![text("step"), number("ratio"), interval, half, text("verdict")]);
+            rows.push(vec![
+                text("step"),
+                text("operation"),
+                number("ratio"),
+                interval,
+                half,
+                text("verdict"),
+            ]);
         }
     }
-    let table = markdown(&["step", "ratio", "95 %", "half width", "verdict"], &rows);
+    let table = markdown(&["step", "operation", "ratio", "95 %", "half width", "verdict"], &rows);
     let scatter = scatter(&scratch.path().join("store"))?;
     Ok(format!(
         "{judged} comparisons of equal targets, {wrong} of them claimed a difference; half widths of at most {:.0} % in \
@@ -143,10 +154,14 @@ fn comparisons(args: &EqualArgs, place: &Path, suite: &Path) -> io::Result<Vec<V
         return Err(io::Error::other(format!("lodestone failed: {message}")));
     }
     let run: Value = serde_json::from_slice(&output.stdout)?;
-    let all = run["comparisons"].as_array().cloned().unwrap_or_default();
-    let found: Vec<Value> = all.into_iter().filter(|c| c["metric"] == "bandwidth").collect();
+    let all = |key: &str| run[key].as_array().cloned().unwrap_or_default();
+    let figure = |of: &Value| ["step", "operation", "metric"].map(|key| of[key].to_string());
+    let headlines = all("measurements").into_iter().filter(|m| m["is_headline"] == true);
+    let headlines: BTreeSet<[String; 3]> = headlines.map(|m| figure(&m)).collect();
+    let found: Vec<Value> =
+        all("comparisons").into_iter().filter(|c| headlines.contains(&figure(c))).collect();
     if found.is_empty() {
-        Err(io::Error::other("the run has no comparison of bandwidths"))
+        Err(io::Error::other("the run has no comparison of headline figures"))
     } else {
         Ok(found)
     }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use model::{BufferPages, Workload};
 
@@ -22,7 +23,20 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct Buffers {
     base: NonNull<u8>,
     layout: Layout,
+    memory: Arc<Memory>,
 }
+
+/// A mapping, as long as any buffers are in it.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    base: NonNull<u8>,
+    plan: BufferPlan,
+}
+
+// SAFETY: it has an address and accesses nothing there.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
 
 /// Where the parts of the mapping begin, in bytes from its start.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +50,7 @@ struct Layout {
 }
 
 /// The required size of the buffers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferPlan {
     /// Operations in flight.
     pub slots: usize,
@@ -144,7 +158,17 @@ impl Buffers {
             BufferPages::Huge => mapped(len)?,
             BufferPages::Normal => mapped_normal(len)?,
         };
-        Ok(Self { base, layout })
+        Ok(Self { base, layout, memory: Arc::new(Memory { base, plan }) })
+    }
+
+    /// Buffers in the memory of others, which its users have in turns: what one has written there is gone in its next turn.
+    pub fn within(memory: Arc<Memory>) -> Self {
+        Self { base: memory.base, layout: memory.plan.layout(), memory }
+    }
+
+    /// The memory that they are in.
+    pub fn memory(&self) -> &Arc<Memory> {
+        &self.memory
     }
 
     fn at(&self, offset: usize) -> *mut u8 {
@@ -172,8 +196,8 @@ impl Buffers {
     /// All memory that is written from: the slots' buffers, and the duplicate block, which may be empty.
     pub fn write_pool(&mut self) -> (&mut [u8], &mut [u8]) {
         let len = self.layout.len - self.layout.write_start;
-        // SAFETY: the range is within the mapping and initialised (zero), and `&mut self` excludes other users; no
-        // operation is in flight while the worker prepares its buffers.
+        // SAFETY: the range is within the mapping and initialised (zero), and `&mut self` excludes other users: memory is
+        // shared once it is filled; no operation is in flight while the worker prepares its buffers.
         let pool =
             unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.layout.write_start), len) };
         pool.split_at_mut(self.layout.duplicate_start - self.layout.write_start)
@@ -194,11 +218,18 @@ impl Buffers {
     }
 }
 
-impl Drop for Buffers {
+impl Memory {
+    /// What it was mapped for.
+    pub fn plan(&self) -> BufferPlan {
+        self.plan
+    }
+}
+
+impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: this value owns the mapping. Pages that the kernel still uses for I/O in flight are pinned by it and
-        // outlive the mapping.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.layout.len) };
+        // SAFETY: this value owns the mapping, and no buffers are in it any more. Pages that the kernel still uses for I/O in
+        // flight are pinned by it and outlive the mapping.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.plan.bytes()) };
     }
 }
 

@@ -1,11 +1,19 @@
 //! Tasks that take turns: while one of them works, the others wait with nothing in flight.
 //!
 //! What disturbs a machine for longer than a turn falls on all of them alike, so that their ratio is far more certain than
-//! that of repeats which follow each other. The time of a task stands still while it waits.
+//! that of repeats which follow each other. The time of a task stands still while it waits. All use the same memory: how its
+//! pages lie makes large blocks faster or slower.
 
+use std::cell::Cell;
+use std::io;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use crate::buffers::{BufferPlan, Buffers, Memory};
 
 /// How long a worker that waits for its turn sleeps before it checks whether the repeat is to end.
 const CHECK_PERIOD: Duration = Duration::from_millis(100);
@@ -19,6 +27,8 @@ pub(crate) struct Turns {
     observer: TurnObserver,
     state: Mutex<State>,
     changed: Condvar,
+    /// By number, what the worker of a task shares with that of each other task.
+    memory: Vec<Mutex<Option<Arc<Memory>>>>,
 }
 
 #[derive(Debug)]
@@ -47,14 +57,17 @@ struct Party {
 impl Turns {
     /// Turns of tasks with these numbers of workers, each with `slice_ns` nanoseconds that are measured.
     pub fn new(workers: impl Iterator<Item = u32>, slice_ns: u64, observer: TurnObserver) -> Self {
-        let parties = workers.map(|workers| Party { is_ready: false, workers, idle: 0 }).collect();
+        let parties: Vec<Party> =
+            workers.map(|workers| Party { is_ready: false, workers, idle: 0 }).collect();
+        let most = parties.iter().map(|party| party.workers).max().unwrap_or(0);
+        let memory = (0..most).map(|_| Mutex::default()).collect();
         let state = State { parties, turn: 0, ended: 0, has_begun: false, just_had_it: None };
-        Self { slice_ns, observer, state: Mutex::new(state), changed: Condvar::new() }
+        Self { slice_ns, observer, state: Mutex::new(state), changed: Condvar::new(), memory }
     }
 
     /// What a task holds while it runs.
     pub fn of(self: &Arc<Self>, party: usize) -> TaskTurns {
-        TaskTurns { turns: Arc::clone(self), party }
+        TaskTurns { turns: Arc::clone(self), party, workers: Cell::new(0) }
     }
 
     fn wait(&self, stops: impl Fn() -> bool, is_met: impl Fn(&State) -> bool) -> bool {
@@ -110,12 +123,15 @@ impl State {
 pub(crate) struct TaskTurns {
     turns: Arc<Turns>,
     party: usize,
+    /// Its workers so far.
+    workers: Cell<usize>,
 }
 
 impl TaskTurns {
-    /// What one of its workers holds.
+    /// What the next one of its workers holds.
     pub fn of_worker(&self) -> WorkerTurns {
-        WorkerTurns { turns: Arc::clone(&self.turns), party: self.party, passed: None }
+        let number = self.workers.replace(self.workers.get() + 1);
+        WorkerTurns { turns: Arc::clone(&self.turns), party: self.party, number, passed: None }
     }
 
     /// Waits until all tasks are set up, or are over; false if `stops` becomes true first.
@@ -146,14 +162,37 @@ impl Drop for TaskTurns {
 pub(crate) struct WorkerTurns {
     turns: Arc<Turns>,
     party: usize,
+    number: usize,
     /// Turns that had ended when it passed the last one that it had.
     passed: Option<u64>,
 }
 
 impl WorkerTurns {
-    /// Measured nanoseconds of a turn.
+    /// The buffers of the workers with this number, made by the first that needs such.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn buffers(
+        &self,
+        plan: BufferPlan,
+        make: impl FnOnce() -> io::Result<Buffers>,
+    ) -> io::Result<Buffers> {
+        let Some(memory) = self.turns.memory.get(self.number) else { return make() };
+        let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(memory) = memory.as_ref().filter(|memory| memory.plan() == plan) {
+            return Ok(Buffers::within(Arc::clone(memory)));
+        }
+        let buffers = make()?;
+        *memory = Some(Arc::clone(buffers.memory()));
+        Ok(buffers)
+    }
+
+    /// Measured nanoseconds of the turn that the task has: half of the usual to one and a half times as many, by its number. In
+    /// turns of equal length one task could have the worse half of whatever comes as regularly as they do, such as the slices of
+    /// time that a hypervisor gives.
     pub fn slice_ns(&self) -> u64 {
-        self.turns.slice_ns
+        let usual = self.turns.slice_ns;
+        usual / 2 + SplitMix64::seed_from_u64(self.turns.state().ended).next_u64() % usual.max(1)
     }
 
     /// Waits for the next turn of the task; false if `stops` becomes true first.
@@ -250,6 +289,56 @@ mod tests {
         assert_eq!(turn(&turns), 0, "the other still works");
         two.pass();
         assert_eq!(turn(&turns), 1);
+    }
+
+    #[test]
+    fn turns_are_of_unequal_length_and_as_long_as_usual_on_average() {
+        let turns = Arc::new(Turns::new([2, 1].into_iter(), 1000, Box::new(|_| {})));
+        let tasks = [turns.of(0), turns.of(1)];
+        let (mut one, mut two, mut other) =
+            (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
+        let mut lengths = Vec::new();
+        for _ in 0..500 {
+            assert_eq!(one.slice_ns(), two.slice_ns(), "a turn has one length");
+            lengths.push(one.slice_ns());
+            one.pass();
+            two.pass();
+            lengths.push(other.slice_ns());
+            other.pass();
+        }
+        assert!(lengths.iter().all(|length| (500..1500).contains(length)));
+        let mean = |first: usize| lengths.iter().skip(first).step_by(2).sum::<u64>() as f64 / 500.0;
+        assert!(
+            (mean(0) - 1000.0).abs() < 50.0 && (mean(1) - 1000.0).abs() < 50.0,
+            "{} {}",
+            mean(0),
+            mean(1)
+        );
+        let shorter = lengths.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        assert!((400..600).contains(&shorter), "in no order: {shorter}");
+    }
+
+    #[test]
+    fn workers_of_one_number_share_their_memory() {
+        let turns = Arc::new(Turns::new([2, 2].into_iter(), 1, Box::new(|_| {})));
+        let tasks = [turns.of(0), turns.of(1)];
+        let [one, two, other, other_two] = [0, 0, 1, 1].map(|task: usize| tasks[task].of_worker());
+        let plan = BufferPlan {
+            slots: 4,
+            read_bytes: 4096,
+            write_bytes: 0,
+            duplicate: false,
+            pages: model::BufferPages::Normal,
+        };
+        let of = |worker: &WorkerTurns, plan| worker.buffers(plan, || Buffers::new(plan)).unwrap();
+        let buffers = [&one, &two, &other, &other_two].map(|worker| of(worker, plan));
+        let [a, b, c, d] = buffers.each_ref().map(|buffers| buffers.read(1));
+        assert!(a == c && b == d && a != b);
+        assert_ne!(of(&other, BufferPlan { slots: 5, ..plan }).read(1), c, "what needs more has its own");
+        drop((one, two, tasks, turns));
+        let [.., c, _] = buffers;
+        // SAFETY: it is mapped for as long as these buffers are there.
+        unsafe { c.read(1).write_volatile(1) };
     }
 
     #[test]

@@ -559,6 +559,25 @@ mod tests {
     }
 
     #[test]
+    fn a_length_depends_on_what_surrounds_a_repeat_of_any_step() {
+        let mut lengths = Lengths::default();
+        for (index, around) in [(0, (4 * 30 * MS, 4)), (1, (2 * 90 * MS, 2)), (2, (0, 0))] {
+            let mut one = StepLength { around, ..length(100 * MS, 1000 * MS) };
+            measure(&mut one, 4, 1.0, 1.0);
+            one.begin_round(true);
+            one.noise.extend((0..2).map(|target| RepeatNoise { round: 4, target, ln: 0.0, within: 1e-6 }));
+            lengths.0.insert(index, one);
+        }
+        let changed = lengths.end_round(0, &step());
+        let ramp_ns = lengths.0[&0].timing(&step()).ramp_ns;
+        assert_eq!(
+            changed.choice.unwrap().around_ns,
+            60 * MS + ramp_ns,
+            "the mean of those that were measured"
+        );
+    }
+
+    #[test]
     fn a_step_that_takes_no_part_in_a_round_keeps_its_turn() {
         let mut lengths = Lengths::default();
         let mut one = length(100 * MS, 1000 * MS);

@@ -20,10 +20,11 @@ pub(crate) struct Reach {
 /// A step with the nanoseconds that its comparisons need; `None` for more than can be said.
 pub(crate) type Need = (usize, Option<u64>);
 
-/// A duration in whole seconds, or minutes from two on: a forecast is no finer.
+/// A duration in whole seconds, or in minutes or hours from two on: a forecast is no finer.
 fn roughly(ns: u64) -> ShortDuration {
     const SECOND: u64 = 1_000_000_000;
-    let unit = if ns > 120 * SECOND { 60 * SECOND } else { SECOND };
+    let units = [3600 * SECOND, 60 * SECOND];
+    let unit = units.into_iter().find(|unit| ns > 2 * unit).unwrap_or(SECOND);
     ShortDuration(ns.div_ceil(unit).saturating_mul(unit))
 }
 
@@ -78,5 +79,17 @@ impl Reach {
             return pairs;
         }
         pairs.iter().filter(is_within).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forecast_is_told_in_whole_seconds_minutes_or_hours() {
+        let told = |seconds: f64| roughly((seconds * 1e9) as u64).to_string();
+        assert_eq!([0.2, 1.0, 89.5, 120.0].map(told), ["1 s", "1 s", "90 s", "2 min"]);
+        assert_eq!([121.0, 180.0, 3541.0, 1e5].map(told), ["3 min", "3 min", "60 min", "28 h"]);
     }
 }

@@ -169,11 +169,18 @@ impl Stock {
         let workload = &spec.workload;
         let plan = BufferPlan::of(workload, slots, writes);
         let write_bytes = plan.write_bytes;
-        let mut buffers = Buffers::new(plan)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(spec.seed ^ (u64::from(spec.index) << 32));
         let mut content = Content::new(workload.data, write_bytes, rng.random());
-        content.fill(&mut buffers, write_bytes);
-        buffers.touch();
+        let mut filled = || {
+            let mut buffers = Buffers::new(plan)?;
+            content.fill(&mut buffers, write_bytes);
+            buffers.touch();
+            Ok(buffers)
+        };
+        let buffers = match &spec.turns {
+            Some(turns) => turns.buffers(plan, filled)?,
+            None => filled()?,
+        };
         Ok(Self { buffers, content, rng })
     }
 }

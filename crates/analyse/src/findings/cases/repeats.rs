@@ -120,6 +120,10 @@ pub(super) fn cases() -> Vec<Case> {
         ("carry-over", true, workload(), |r| in_turns(r, 12, 1.05)),
         ("carry-over", false, workload(), |r| in_turns(r, 12, 1.001)),
         ("carry-over", false, workload(), |r| in_turns(r, 9, 1.05)),
+        ("carry-over", false, workload(), |r| {
+            in_turns(r, 12, 1.05);
+            r.repeats.iter_mut().for_each(|repeat| repeat.started.turns = 1);
+        }),
         ("stalled-repeats", true, workload(), |r| {
             each_round(r, &[30.0, 29.0, 31.0, 30.0, 10.0, 29.0, 30.0, 31.0, 12.0, 30.0, 29.0]);
         }),
