@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::channel;
-use std::thread;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use model::{Candidate, Inventory, Layer, LayerKind, TargetKind, fact};
 
+use crate::hanging::within;
 use crate::mounts::{Mount, device_number, mounts};
 use crate::smart::{Unknown, add_once};
 use crate::stack::{entries, stack_of_device, stack_of_mount, sysfs_directory};
@@ -187,20 +187,18 @@ struct Space {
 /// Space of a filesystem, or a short reason why it is unknown. A thread that waits for a dead server is
 /// abandoned.
 fn space(point: &Path) -> Result<Space, &'static str> {
-    let (sender, answer) = channel();
     let point = point.to_owned();
-    thread::spawn(move || {
-        let space = rustix::fs::statvfs(&point).map(|space| Space {
+    let ask = move || {
+        rustix::fs::statvfs(&point).map(|space| Space {
             size: space.f_blocks * space.f_frsize,
             free: space.f_bavail * space.f_frsize,
             is_directory: point.is_dir(),
-        });
-        let _ = sender.send(space);
-    });
-    match answer.recv_timeout(TIMEOUT) {
-        Ok(Ok(space)) => Ok(space),
-        Ok(Err(_)) => Err("not accessible"),
-        Err(_) => Err("does not respond"),
+        })
+    };
+    match within(TIMEOUT, &AtomicBool::new(false), ask) {
+        Some(Ok(space)) => Ok(space),
+        Some(Err(_)) => Err("not accessible"),
+        None => Err("does not respond"),
     }
 }
 

@@ -36,6 +36,7 @@ mod stack;
 mod testing;
 
 pub mod consent;
+pub mod hanging;
 pub mod inheritance;
 pub mod leftovers;
 pub mod presence;

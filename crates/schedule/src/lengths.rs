@@ -73,7 +73,7 @@ struct StepLength {
     suspicion: Option<Check>,
     /// What this round finds out.
     check: Option<Check>,
-    /// What rounds have been to find out.
+    /// The checks so far.
     checks: Vec<Check>,
     /// Operations per second of the slowest long repeat.
     per_second: f64,

@@ -23,6 +23,7 @@ mod network;
 mod other_processes;
 mod pressure;
 mod processes;
+mod telemetry;
 mod temperature;
 mod throttling;
 
@@ -36,6 +37,7 @@ use change_filter::{ChangeFilter, Sample};
 use kernel_file::KernelFile;
 
 pub(crate) use disk_temperature::disk_sensors;
+pub use telemetry::Telemetry;
 pub(crate) use temperature::hottest;
 pub(crate) use throttling::throttled;
 

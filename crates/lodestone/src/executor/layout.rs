@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engine::{Generations, IoTarget, Task};
+use host::hanging::with_timeout;
 use host::testfiles::{TestFileError, TestFiles, free_bytes};
 use model::units::counted;
 use model::{
@@ -17,7 +18,6 @@ use schedule::Lost;
 use serde::{Deserialize, Serialize};
 
 use super::data_sets::{Backing, DataSet, make_durable, reserve};
-use super::timeout::with_timeout;
 use super::{Local, RigError, TargetState, depth_for, storage_errno};
 
 /// Why a data set was not laid out.

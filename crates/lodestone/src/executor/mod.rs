@@ -10,8 +10,6 @@ mod release;
 mod repeat;
 mod sharing;
 mod silence;
-mod telemetry;
-mod timeout;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host::presence::Presence;
+use host::probes::Telemetry;
 use host::{Hold, Roots};
 use model::{EngineKind, Event, Mix, Note, Plan, Preparation, RepeatOutcome, Severity, Step, Target, Units};
 use report::display_bytes;
@@ -34,7 +33,6 @@ pub(crate) use layout::{OpenSize, shortage};
 use plan::{DataKey, DataNeed};
 use repeat::Ended;
 pub(crate) use repeat::engine_of;
-use telemetry::Telemetry;
 
 /// What carries the orders of a scheduler out on this machine; its lanes are the targets.
 pub(crate) struct Local<'a> {
@@ -230,7 +228,8 @@ impl Local<'_> {
         // has none at all.
         let is_idle = self.targets.is_empty() && !self.recorder.run().started.targets.is_empty();
         let Some(period) = self.telemetry_period.filter(|_| !is_idle) else { return };
-        let begun = Telemetry::begin(self.roots.clone(), self.layers(), period, self.recorder.origin());
+        let (roots, origin) = (self.roots.clone(), self.recorder.origin());
+        let begun = Telemetry::begin(roots, self.layers(), period, origin, engine::own_descriptors);
         match begun {
             Ok(telemetry) => self.watching = Watching(Some(telemetry)),
             Err(error) => {

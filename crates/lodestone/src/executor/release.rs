@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use engine::release::await_release;
+use host::hanging::{RESPONSE_TIMEOUT, within};
 use model::{Layer, LayerKind, Severity, Target};
 
 use super::Local;
 use super::data_sets::{Backing, DataSet};
-use super::timeout::{RESPONSE_TIMEOUT, within};
 
 /// How long to wait for the kernel to release test files; a healthy machine needs milliseconds.
 pub(super) const RELEASE_LIMIT: Duration = Duration::from_secs(10);

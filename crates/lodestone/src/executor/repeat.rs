@@ -6,6 +6,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use engine::{IoTarget, Outcome, Task, cache};
+use host::hanging::with_timeout;
 use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{Counters, snapshot};
 use model::{
@@ -18,7 +19,6 @@ use schedule::{MOST_SEED, Order};
 use super::data_sets::{DataSet, SetRef, make_durable};
 use super::foreign::ForeignWork;
 use super::release::RELEASE_LIMIT;
-use super::timeout::with_timeout;
 use super::{Driver, Local, RigError, TargetState, depth_for, foreign, storage_errno};
 
 /// How a repeat has ended.

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use host::hanging::{RESPONSE_TIMEOUT, within};
 use host::testfiles::{TestFiles, free_bytes};
 use model::{Preparation, Severity, Step, TargetKind};
 use rustix::fs::{Mode, OFlags};
 
 use super::Local;
 use super::data_sets::Backing;
-use super::timeout::{RESPONSE_TIMEOUT, within};
 
 impl Local<'_> {
     /// True if a target still responds, so that a repeat of this step can begin on it.

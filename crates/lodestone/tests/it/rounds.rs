@@ -90,14 +90,19 @@ fn the_run_chooses_short_repeats_after_a_long_one() {
     assert!(measured_ns(&all) * 10 >= lengths.iter().sum::<u64>() * 8);
 }
 
+fn two_directories(bench: &Bench) -> [String; 2] {
+    ["one", "other"].map(|name| {
+        let directory = bench.disk().join(name);
+        std::fs::create_dir(&directory).unwrap();
+        directory.into_os_string().into_string().unwrap()
+    })
+}
+
 #[test]
 fn after_the_first_round_the_targets_take_turns() {
     let bench = Bench::new();
-    let (one, other) = (bench.disk().join("one"), bench.disk().join("other"));
-    for directory in [&one, &other] {
-        std::fs::create_dir(directory).unwrap();
-    }
-    let targets = ["run", one.to_str().unwrap(), other.to_str().unwrap(), "--quiet", "--json"];
+    let [one, other] = two_directories(&bench);
+    let targets = ["run", &one, &other, "--quiet", "--json"];
     bench.ok(&[&targets[..], &READS[..], &ENDLESS[..], &["--runtime", "2s"]].concat());
     let run = logged(&bench);
     if !run.all_repeats()[0].started.direct {
@@ -136,11 +141,8 @@ fn after_the_first_round_the_targets_take_turns() {
 #[test]
 fn targets_that_cannot_be_open_at_once_follow_each_other() {
     let bench = Bench::new();
-    let (one, other) = (bench.disk().join("one"), bench.disk().join("other"));
-    for directory in [&one, &other] {
-        std::fs::create_dir(directory).unwrap();
-    }
-    let targets = ["run", one.to_str().unwrap(), other.to_str().unwrap(), "--quiet", "--json"];
+    let [one, other] = two_directories(&bench);
+    let targets = ["run", &one, &other, "--quiet", "--json"];
     let jobs = ["--jobs", "100", "--engine", "libaio", "--runtime", "500ms"];
     let output = bench.limited("-n 175", &[&targets[..], &READS[..], &ENDLESS[..], &jobs].concat());
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));

@@ -10,13 +10,13 @@ const SYNC_TIMEOUT: Duration = Duration::from_secs(1200);
 /// Timeout of a sync after the user has asked to stop.
 const INTERRUPTED_SYNC_TIMEOUT: Duration = Duration::from_secs(6);
 /// How long a target may take to respond or to release its files: as long as the engine allows for an operation.
-pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often an interruption is checked for.
 const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// Runs a function on its own thread and returns its result; `None` if it does not return in time. The thread is then
 /// abandoned: uninterruptible sleep in the kernel cannot be ended.
-pub(super) fn with_timeout<T: Send + 'static>(
+pub fn with_timeout<T: Send + 'static>(
     interrupt: &AtomicBool,
     what: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
@@ -24,7 +24,7 @@ pub(super) fn with_timeout<T: Send + 'static>(
 }
 
 /// Like [`with_timeout`], with the given time limit.
-pub(super) fn within<T: Send + 'static>(
+pub fn within<T: Send + 'static>(
     timeout: Duration,
     interrupt: &AtomicBool,
     what: impl FnOnce() -> T + Send + 'static,

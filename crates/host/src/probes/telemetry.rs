@@ -1,28 +1,30 @@
-//! The thread that reads telemetry while the executor measures.
+//! The thread that reads telemetry while somebody measures.
 //!
-//! It has its own clock and no part in the measurement; the executor collects its readings whenever it records an event.
-//! Where a repeat begins or ends, the executor requests a poll and waits for it, so that readings cover repeats exactly
-//! and the poll itself falls outside of them.
+//! It has its own clock and no part in the measurement; who measures collects its readings whenever something is recorded.
+//! Where a repeat begins or ends, a poll is requested and awaited, so that readings cover repeats exactly and the poll itself
+//! falls outside of them.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::Roots;
-use host::probes::{Occasion, Watch};
 use model::{Layer, Reading};
 
-/// Polls whose readings may wait for the local: an hour at the default period. The session does not collect them
-/// during a sync, which may take minutes.
+use super::{Occasion, Watch};
+use crate::Roots;
+
+/// Polls whose readings may wait to be collected: an hour at the default period. Nobody collects them during a sync, which
+/// may take minutes.
 const MOST_WAITING: usize = 4096;
 /// Longest wait for a poll at the start or end of a repeat: a sensor may hang with its disk.
 const SAMPLE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Longest wait for the thread's end.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The executor's end of the thread. Dropped without [`Telemetry::end`], it ends the thread too.
-pub(super) struct Telemetry {
+/// The end of the thread that is held by who measures. Dropped without [`Telemetry::end`], it ends the thread too.
+#[derive(Debug)]
+pub struct Telemetry {
     asks: Sender<SyncSender<()>>,
     readings: Receiver<Vec<Reading>>,
     /// The reply to an overdue poll. No further poll is requested until it arrives.
@@ -30,24 +32,30 @@ pub(super) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Starts to poll the machine and the devices of these stacks every `period`. Times count from `origin`.
+    /// Starts to poll the machine and the devices of these stacks every `period`; times count from `origin`. The thread begins
+    /// with `apart`: a file for each process may be open in it, and none of them must take a descriptor away from who measures.
     ///
     /// # Errors
     /// The kernel's error, if the thread cannot be started.
-    pub fn begin(roots: Roots, layers: Vec<Layer>, period: Duration, origin: Instant) -> io::Result<Self> {
+    pub fn begin(
+        roots: Roots,
+        layers: Vec<Layer>,
+        period: Duration,
+        origin: Instant,
+        apart: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let (asks, asked) = channel();
         let (sender, readings) = sync_channel(MOST_WAITING);
-        let (apart, is_apart) = sync_channel(1);
+        let (is_apart, awaited) = sync_channel(1);
         let watching = move || {
-            // A file for each process may be open here; none of them must take a descriptor away from a worker.
-            engine::own_descriptors();
-            let _ = apart.send(());
+            apart();
+            let _ = is_apart.send(());
             let watch = Watch::begin(&roots, &layers);
             Watcher { watch, origin, sender, unsent: Vec::new() }.run(&asked, period);
         };
         thread::Builder::new().name("telemetry".into()).spawn(watching)?;
         // A test file that is opened earlier would stay open there, and occupy its space, until the run ends.
-        let _ = is_apart.recv();
+        let _ = awaited.recv();
         Ok(Self { asks, readings, overdue: None })
     }
 
@@ -87,12 +95,12 @@ struct Watcher {
     watch: Watch,
     origin: Instant,
     sender: SyncSender<Vec<Reading>>,
-    /// What the executor had no room for.
+    /// What there was no room for.
     unsent: Vec<Reading>,
 }
 
 impl Watcher {
-    /// Polls at whole periods after the first poll, until the executor drops its end.
+    /// Polls at whole periods after the first poll, until the other end is dropped.
     fn run(mut self, asked: &Receiver<SyncSender<()>>, period: Duration) {
         let began = Instant::now();
         self.sample(Occasion::Boundary);
@@ -150,7 +158,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(120);
 
     fn begin(period: Duration) -> Telemetry {
-        Telemetry::begin(Roots::default(), Vec::new(), period, Instant::now()).unwrap()
+        Telemetry::begin(Roots::default(), Vec::new(), period, Instant::now(), || ()).unwrap()
     }
 
     /// Takes readings, calling `between` each time, until there is one of the probe.
@@ -167,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_polls_by_itself_and_ends_with_its_executor() {
+    fn the_thread_polls_by_itself_and_ends_with_its_other_end() {
         let mut telemetry = begin(Duration::from_millis(100));
         let mut readings = until("cpu", &mut telemetry, |_| thread::sleep(Duration::from_millis(5)));
         readings.extend(telemetry.end());
