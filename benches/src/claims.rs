@@ -215,6 +215,7 @@ impl Maker {
             size_bytes: 4 << 30,
             seed: 0,
             time_ns: None,
+            passes: None,
             turns: 0,
         };
         let finished = finished(number, at_ns + SECOND, operation, (moved, all));

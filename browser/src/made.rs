@@ -551,6 +551,7 @@ impl Maker {
             size_bytes: 1 << 30,
             seed: 7,
             time_ns: None,
+            passes: None,
             turns: 0,
         };
         let finished = RepeatFinished {

@@ -66,16 +66,21 @@ iodepth = 32
 /// A run fails, or prints unexpected output.
 pub fn equal(args: &EqualArgs) -> io::Result<String> {
     let scratch = tempfile::tempdir_in(&args.setting.turns.place)?;
-    let own = scratch.path().join("equal.toml");
-    std::fs::write(&own, SUITE)?;
-    let suite = args.suite.as_deref().unwrap_or(&own);
+    let suite = match &args.suite {
+        Some(suite) => suite.clone(),
+        None => {
+            let own = scratch.path().join("equal.toml");
+            std::fs::write(&own, SUITE)?;
+            own
+        }
+    };
     for name in ["a", "b"] {
         std::fs::create_dir(scratch.path().join(name))?;
     }
     let mut rows = Vec::new();
     let (mut judged, mut wrong, mut narrow) = (0, 0, 0);
     while judged < args.pairs {
-        for comparison in comparisons(args, scratch.path(), suite)? {
+        for comparison in comparisons(args, scratch.path(), &suite)? {
             let text = |key: &str| comparison[key].as_str().unwrap_or_default().to_owned();
             let number = |key: &str| comparison[key].as_f64().map_or("–".into(), |v| format!("{v:.3}"));
             judged += 1;

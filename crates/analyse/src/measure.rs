@@ -447,6 +447,7 @@ pub(crate) mod tests {
                 size_bytes: 4 << 30,
                 seed: 0,
                 time_ns: None,
+                passes: None,
                 turns: 0,
             },
             intervals: vec![Interval {

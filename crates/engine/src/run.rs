@@ -66,7 +66,7 @@ pub fn takes_turns(workload: &Workload, stop: &Stop, engine: EngineKind) -> bool
 }
 
 /// Runs several tasks in turns of `slice_ns` nanoseconds: while one works, the others have nothing in flight, and their time
-/// stands still. [`takes_turns`] is true of each.
+/// stands still. [`takes_turns`] is true of each, which may also end after a number of bytes.
 pub fn run_in_turns(
     tasks: Vec<Task>,
     slice_ns: u64,

@@ -52,13 +52,15 @@ struct Party {
     workers: u32,
     /// Those of them that have nothing in flight any more in this turn.
     idle: u32,
+    /// Shares of their bytes that its workers have moved, added up; 0 where time alone ends them.
+    moved: f64,
 }
 
 impl Turns {
     /// Turns of tasks with these numbers of workers, each with `slice_ns` nanoseconds that are measured.
     pub fn new(workers: impl Iterator<Item = u32>, slice_ns: u64, observer: TurnObserver) -> Self {
         let parties: Vec<Party> =
-            workers.map(|workers| Party { is_ready: false, workers, idle: 0 }).collect();
+            workers.map(|workers| Party { is_ready: false, workers, idle: 0, moved: 0.0 }).collect();
         let most = parties.iter().map(|party| party.workers).max().unwrap_or(0);
         let memory = (0..most).map(|_| Mutex::default()).collect();
         let state = State { parties, turn: 0, ended: 0, has_begun: false, just_had_it: None };
@@ -102,15 +104,18 @@ impl Turns {
 }
 
 impl State {
-    /// Gives the turn to the next task that has workers, if the one that has it needs it no longer.
+    /// Gives the turn to the next of the tasks that have moved the least share of their bytes, if the one that has it needs it no
+    /// longer. So what slows all down for a while, at whatever point of their work, falls on the same share of that of each.
     fn advance(&mut self) -> bool {
         let Party { workers, idle, .. } = self.parties[self.turn];
         if idle < workers {
             return false;
         }
         let count = self.parties.len();
-        let mut others = (1..=count).map(|step| (self.turn + step) % count);
-        let next = others.find(|party| self.parties[*party].workers > 0);
+        let all = (1..=count).map(|step| (self.turn + step) % count);
+        let next = all
+            .filter(|party| self.parties[*party].workers > 0)
+            .min_by(|one, other| self.parties[*one].moved.total_cmp(&self.parties[*other].moved));
         self.parties[self.turn].idle = 0;
         self.just_had_it = Some(self.turn);
         self.turn = next.unwrap_or(self.turn);
@@ -131,7 +136,7 @@ impl TaskTurns {
     /// What the next one of its workers holds.
     pub fn of_worker(&self) -> WorkerTurns {
         let number = self.workers.replace(self.workers.get() + 1);
-        WorkerTurns { turns: Arc::clone(&self.turns), party: self.party, number, passed: None }
+        WorkerTurns { turns: Arc::clone(&self.turns), party: self.party, number, passed: None, moved: 0.0 }
     }
 
     /// Waits until all tasks are set up, or are over; false if `stops` becomes true first.
@@ -165,6 +170,8 @@ pub(crate) struct WorkerTurns {
     number: usize,
     /// Turns that had ended when it passed the last one that it had.
     passed: Option<u64>,
+    /// Share of its bytes that it had moved then.
+    moved: f64,
 }
 
 impl WorkerTurns {
@@ -206,11 +213,15 @@ impl WorkerTurns {
         begins
     }
 
-    /// The worker has nothing in flight: the turn ends when that is true of all workers of the task.
-    pub fn pass(&mut self) {
+    /// The worker has nothing in flight, and has moved this share of its bytes so far, if it has any: the turn ends when that is
+    /// true of all workers of the task.
+    pub fn pass(&mut self, moved: f64) {
+        let more = moved - mem::replace(&mut self.moved, moved);
         self.passed = self.turns.change(|state| {
             let passed = Some(state.ended);
-            state.parties[self.party].idle += 1;
+            let party = &mut state.parties[self.party];
+            party.idle += 1;
+            party.moved += more;
             state.advance();
             passed
         });
@@ -253,13 +264,13 @@ mod tests {
         let (mut one, mut two, mut other) =
             (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
         assert!(one.begin(|| true) && two.begin(|| true) && !other.begin(|| true));
-        one.pass();
+        one.pass(0.0);
         assert!(!one.begin(|| true), "it waits for its next turn");
         assert_eq!(turn(&turns), 0);
-        two.pass();
+        two.pass(0.0);
         assert!(other.begin(|| true) && !one.begin(|| true));
         assert!(tasks[0].are_of_another() && !tasks[1].are_of_another());
-        other.pass();
+        other.pass(0.0);
         assert!(one.begin(|| true) && two.begin(|| true));
     }
 
@@ -268,7 +279,7 @@ mod tests {
         let turns = Arc::new(Turns::new([2, 1, 1].into_iter(), 1, Box::new(|_| {})));
         let tasks = [turns.of(0), turns.of(1), turns.of(2)];
         let (mut one, two, other) = (tasks[0].of_worker(), tasks[0].of_worker(), tasks[1].of_worker());
-        one.pass();
+        one.pass(0.0);
         drop(two);
         assert!(other.begin(|| true), "of a worker");
         drop(other);
@@ -284,10 +295,31 @@ mod tests {
         let turns = Arc::new(Turns::new([2, 1].into_iter(), 1, Box::new(|_| {})));
         let task = turns.of(0);
         let (mut one, mut two) = (task.of_worker(), task.of_worker());
-        one.pass();
+        one.pass(0.0);
         drop(one);
         assert_eq!(turn(&turns), 0, "the other still works");
-        two.pass();
+        two.pass(0.0);
+        assert_eq!(turn(&turns), 1);
+    }
+
+    #[test]
+    fn the_turn_goes_to_the_task_that_has_moved_the_least_share_of_its_bytes() {
+        let turns = Arc::new(Turns::new([2, 1, 1].into_iter(), 1, Box::new(|_| {})));
+        let tasks = [turns.of(0), turns.of(1), turns.of(2)];
+        let [mut one, mut two] = [(); 2].map(|()| tasks[0].of_worker());
+        let [mut other, mut third] = [1, 2].map(|task: usize| tasks[task].of_worker());
+        let next = |worker: &mut WorkerTurns, moved| {
+            worker.pass(moved);
+            turn(&turns)
+        };
+        assert_eq!(next(&mut one, 0.1), 0);
+        assert_eq!(next(&mut two, 0.1), 1);
+        assert_eq!(next(&mut other, 0.3), 2);
+        assert_eq!(next(&mut third, 0.1), 2, "a tenth, and the others 0.2 and 0.3");
+        assert_eq!(next(&mut third, 0.2), 0, "of equals the next one");
+        one.pass(0.2);
+        assert_eq!(next(&mut two, 0.2), 2);
+        drop(third);
         assert_eq!(turn(&turns), 1);
     }
 
@@ -301,10 +333,10 @@ mod tests {
         for _ in 0..500 {
             assert_eq!(one.slice_ns(), two.slice_ns(), "a turn has one length");
             lengths.push(one.slice_ns());
-            one.pass();
-            two.pass();
+            one.pass(0.0);
+            two.pass(0.0);
             lengths.push(other.slice_ns());
-            other.pass();
+            other.pass(0.0);
         }
         assert!(lengths.iter().all(|length| (500..1500).contains(length)));
         let mean = |first: usize| lengths.iter().skip(first).step_by(2).sum::<u64>() as f64 / 500.0;

@@ -43,6 +43,21 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Bytes that all jobs together move when each moves as many as its part of these data has.
+    pub fn pass_bytes(&self, size_bytes: u64) -> u64 {
+        let jobs = u64::from(self.jobs);
+        match self.regions {
+            Regions::Disjoint => size_bytes,
+            Regions::Shared => size_bytes * jobs,
+            Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => (0..jobs)
+                .map(|job| {
+                    let rest = size_bytes.saturating_sub(offset_bytes + job * increment_bytes);
+                    if len_bytes == 0 { rest } else { rest.min(len_bytes) }
+                })
+                .sum(),
+        }
+    }
+
     /// The plainest workload, to be varied: random reads of 4 KiB by one job, one at a time, each block once
     /// per pass, through the page cache as it is.
     pub fn random_reads() -> Self {

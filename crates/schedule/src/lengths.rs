@@ -75,8 +75,8 @@ struct StepLength {
     check: Option<Check>,
     /// The checks so far.
     checks: Vec<Check>,
-    /// Operations per second of the slowest long repeat.
-    per_second: f64,
+    /// Operations per second of the first long repeat of each lane.
+    rates: BTreeMap<usize, f64>,
     noise: Vec<RepeatNoise>,
     figures: Vec<Figure>,
     /// Time beyond ramp and measurement that the repeats took, and how many did.
@@ -125,7 +125,7 @@ impl StepLength {
             suspicion: None,
             check: None,
             checks: Vec::new(),
-            per_second: f64::INFINITY,
+            rates: BTreeMap::new(),
             noise: Vec::new(),
             figures: Vec::new(),
             around: (0, 0),
@@ -166,15 +166,30 @@ impl StepLength {
         self.short_ns.is_some_and(|short| self.long_ns >= LONGER * short)
     }
 
-    fn timing(&self, step: &Step) -> Timing {
+    fn timing(&self, step: &Step, lane: usize) -> Timing {
         let time_ns = self.length_ns();
-        // What is enough for the shortest repeats is enough for longer ones.
-        let shortest_ns = if self.is_long { time_ns } else { self.shortest_ns(step).min(time_ns) };
-        let ramp_ns = step.ramp_ns.min((shortest_ns as f64 * RAMP_SHARE) as u64);
+        let (passes, ramp_ns) = (self.passes(step, lane), self.ramp_ns(step));
         let estimates = !self.is_long && self.choice.is_none();
         let interval_ns =
             if estimates { time_ns / INTERVALS } else { step.interval_ns.min(time_ns) }.max(1_000_000);
-        Timing { time_ns: Some(time_ns), ramp_ns, interval_ns, is_chosen: true }
+        Timing { time_ns: Some(time_ns), passes, ramp_ns, interval_ns, is_chosen: true }
+    }
+
+    /// Nanoseconds of the ramp of the next repeats.
+    fn ramp_ns(&self, step: &Step) -> u64 {
+        if self.is_in_turns() && self.covers_data(step) {
+            // A pass would lack what the ramp covers.
+            return 0;
+        }
+        let length_ns = self.length_ns();
+        // What is enough for the shortest repeats is enough for longer ones.
+        let shortest_ns = if self.is_long { length_ns } else { self.shortest_ns(step).min(length_ns) };
+        step.ramp_ns.min((shortest_ns as f64 * RAMP_SHARE) as u64)
+    }
+
+    /// Operations per second of the slowest lane.
+    fn per_second(&self) -> f64 {
+        self.rates.values().copied().fold(f64::INFINITY, f64::min)
     }
 
     /// Takes a completed repeat into account; `value` is its headline figure.
@@ -194,7 +209,7 @@ impl StepLength {
         });
         if self.is_long {
             if self.long_rounds == 0 {
-                self.per_second = measured.per_second.min(self.per_second);
+                self.rates.insert(lane, measured.per_second);
             }
         } else if self.choice.is_none()
             && let Some(within) = variance_within(&measured.rates)
@@ -216,7 +231,7 @@ impl StepLength {
             return differ.or_else(|| self.compare_turns(step)).or_else(|| self.without_turns(step));
         }
         self.short_rounds += 1;
-        let around_ns = around_ns + self.timing(step).ramp_ns;
+        let around_ns = around_ns + self.ramp_ns(step);
         if self.choice.is_none()
             && self.short_rounds >= ROUNDS_TO_CHOOSE as u32
             && let Some(choice) = best_length(&self.noise, short_ns, around_ns)
@@ -249,24 +264,41 @@ impl StepLength {
         (!without.is_empty()).then(|| (without, SetAsideReason::WithoutTurns { step: step.id.clone() }))
     }
 
-    /// A length of repeats, at least `ns`: a sequential one that takes turns and covers only a part of the data would have the
-    /// speed of that part, so that it covers as much of them as a long one where that is about all.
-    fn at_least(&self, ns: u64, step: &Step) -> u64 {
-        let Workload { block, pattern, .. } = &step.workload;
+    /// Nanoseconds of a pass over the data at this rate.
+    fn pass_ns(&self, step: &Step, per_second: f64) -> f64 {
+        let Workload { block, .. } = &step.workload;
         let bytes = if step.workload.reads_data() { block.read } else { block.write };
-        let pass_ns = self.size_bytes as f64 / (self.per_second * f64::from(bytes)) * 1e9;
-        let covers = self.takes_turns
-            && matches!(pattern, Pattern::Sequential)
-            && pass_ns <= MOST_OF_A_PASS * self.long_ns as f64;
-        let least_ns = self.shortest_ns(step).max(self.least_ns).max(if covers { pass_ns as u64 } else { 0 });
+        step.workload.pass_bytes(self.size_bytes) as f64 / (per_second * f64::from(bytes)) * 1e9
+    }
+
+    /// True if repeats in turns consist of whole passes: sequential ones that cover a part of the data have the speed of that part.
+    /// Not where a long repeat is far from covering all.
+    fn covers_data(&self, step: &Step) -> bool {
+        self.takes_turns
+            && matches!(step.workload.pattern, Pattern::Sequential)
+            && self.pass_ns(step, self.per_second()) <= MOST_OF_A_PASS * self.long_ns as f64
+    }
+
+    /// The passes of a repeat on a lane, if it consists of such: as many as come closest to the length.
+    fn passes(&self, step: &Step, lane: usize) -> Option<u32> {
+        let per_second =
+            self.rates.get(&lane).copied().filter(|_| self.is_in_turns() && self.covers_data(step))?;
+        Some(((self.length_ns() as f64 / self.pass_ns(step, per_second)).round() as u32).max(1))
+    }
+
+    /// A length of repeats, at least `ns`.
+    fn at_least(&self, ns: u64, step: &Step) -> u64 {
+        let covers = self.covers_data(step).then(|| self.pass_ns(step, self.per_second()) as u64);
+        let least_ns = self.shortest_ns(step).max(self.least_ns).max(covers.unwrap_or(0));
         round_length(ns.max(least_ns), self.long_ns)
     }
 
     /// The shortest repeats for the rate of the storage.
     fn shortest_ns(&self, step: &Step) -> u64 {
         let Workload { iodepth, jobs, sync, .. } = &step.workload;
-        let shortest = shortest_for(self.per_second, sync.every, self.shortest_ns);
-        let queues = FILLS * f64::from(*iodepth) * f64::from(*jobs) / self.per_second.max(f64::MIN_POSITIVE);
+        let per_second = self.per_second();
+        let shortest = shortest_for(per_second, sync.every, self.shortest_ns);
+        let queues = FILLS * f64::from(*iodepth) * f64::from(*jobs) / per_second.max(f64::MIN_POSITIVE);
         let turn_ns = TURN_NS.max((queues * 1e9) as u64);
         if self.takes_turns { shortest.max(turn_ns.saturating_mul(TURNS)) } else { shortest }
     }
@@ -309,17 +341,16 @@ impl StepLength {
             let compared = ShortAndLong { short: differences(lane, true), long };
             turns_effect(&compared, &rounds, RELEVANT, LEVEL / others as f64)
         };
-        // The ratio of a lane that compares otherwise, and whether each of enough rounds says so.
-        let found = |lane: usize| {
-            let without = differences(lane, false);
-            let ratio = effect(lane, without.clone())?;
-            let says_so = |one: &f64| effect(lane, vec![*one]).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
-            let is_sure = without.iter().all(says_so);
-            Some((ratio, (without.len() >= CHECKS_OF_TURNS).then_some(is_sure)))
+        // What a lane compares otherwise by, if each of so many rounds says so.
+        let found = |lane: &usize| {
+            let without = differences(*lane, false);
+            let ratio = effect(*lane, without.clone())?;
+            let says_so = |one: &f64| effect(*lane, vec![*one]).is_some_and(|r| (r > 1.0) == (ratio > 1.0));
+            without.iter().all(says_so).then_some((ratio, without.len()))
         };
-        let found: Vec<(f64, Option<bool>)> = lanes.iter().skip(1).filter_map(|lane| found(*lane)).collect();
-        let Some((ratio, _)) = found.iter().find(|(_, is_sure)| *is_sure == Some(true)).copied() else {
-            if found.iter().any(|(_, is_sure)| is_sure.is_none()) {
+        let found: Vec<(f64, usize)> = lanes.iter().skip(1).filter_map(found).collect();
+        let Some((ratio, _)) = found.iter().find(|(_, rounds)| *rounds >= CHECKS_OF_TURNS).copied() else {
+            if !found.is_empty() {
                 self.suspect(Check::Turns);
             }
             return None;
@@ -425,9 +456,9 @@ impl Lengths {
         self.0.contains_key(&step)
     }
 
-    /// When the parts of the next repeat of a step end, which the plan has so.
-    pub fn timing(&self, step: usize, planned: &Step) -> Timing {
-        self.0.get(&step).map_or_else(|| Timing::planned(planned), |length| length.timing(planned))
+    /// When the parts of the next repeat of a step on a lane end; the plan has the step so.
+    pub fn timing(&self, (step, lane): (usize, usize), planned: &Step) -> Timing {
+        self.0.get(&step).map_or_else(|| Timing::planned(planned), |length| length.timing(planned, lane))
     }
 
     /// Nanoseconds that surround a repeat of a step whose length the run chooses, on average.
@@ -478,7 +509,8 @@ mod tests {
     use super::*;
 
     fn length(shortest_ns: u64, long_ns: u64) -> StepLength {
-        StepLength { per_second: 10_000.0, around: (0, 1), ..StepLength::new(shortest_ns, long_ns) }
+        let rates = BTreeMap::from([(0, 10_000.0)]);
+        StepLength { rates, around: (0, 1), ..StepLength::new(shortest_ns, long_ns) }
     }
 
     fn step() -> Step {
@@ -540,12 +572,12 @@ mod tests {
     #[test]
     fn repeats_become_short_after_the_first_round_and_stay_so() {
         let mut length = length(100 * MS, 1000 * MS);
-        assert_eq!(length.timing(&step()).time_ns, Some(1000 * MS));
+        assert_eq!(length.timing(&step(), 0).time_ns, Some(1000 * MS));
         assert_eq!(measure(&mut length, 40, 1.0, 1.0), []);
         assert_eq!(length.short_ns, Some(100 * MS));
         assert_eq!((length.long_rounds, length.short_rounds), (3, 37), "long ones in rounds 1, 7 and 22");
         length.is_long = false;
-        let timing = length.timing(&step());
+        let timing = length.timing(&step(), 0);
         assert_eq!((timing.time_ns, timing.ramp_ns), (Some(100 * MS), 30 * MS));
     }
 
@@ -569,11 +601,11 @@ mod tests {
             lengths.0.insert(index, one);
         }
         let changed = lengths.end_round(0, &step());
-        let ramp_ns = lengths.0[&0].timing(&step()).ramp_ns;
+        let ramp_ns = lengths.0[&0].timing(&step(), 0).ramp_ns;
         assert_eq!(
             changed.choice.unwrap().around_ns,
             60 * MS + ramp_ns,
-            "the mean of those that were measured"
+            "the mean over the steps that have been measured"
         );
     }
 
@@ -712,10 +744,37 @@ mod tests {
     }
 
     #[test]
+    fn sequential_repeats_in_turns_consist_of_whole_passes_of_each_lane() {
+        let workload = Workload { pattern: Pattern::Sequential, ..step().workload };
+        let step = Step { workload, ..step() };
+        let block = u64::from(step.workload.block.read);
+        let mut length = StepLength { takes_turns: true, ..length(100 * MS, 1000 * MS) };
+        (length.size_bytes, length.short_ns) = (4000 * block, Some(500 * MS));
+        length.rates.insert(1, 24_000.0);
+        let passes = |length: &StepLength| {
+            [0, 1].map(|lane| length.timing(&step, lane)).map(|timing| (timing.passes, timing.ramp_ns))
+        };
+        length.is_long = false;
+        assert_eq!(passes(&length), [(Some(1), 0), (Some(3), 0)], "of 400 and 167 ms");
+        let mut timed = step.clone();
+        length.timing(&step, 1).apply(&mut timed);
+        assert_eq!(
+            (timed.stop.time_ns, timed.stop.passes),
+            (Some(1500 * MS), Some(3)),
+            "there is time for slow ones"
+        );
+        length.rates.insert(0, 1_000.0);
+        assert_eq!(passes(&length), [(None, 30 * MS); 2], "one that takes four long repeats");
+        length.rates.insert(0, 10_000.0);
+        length.check = Some(Check::Turns);
+        assert_eq!(passes(&length), [(None, 30 * MS); 2], "in a round without turns");
+    }
+
+    #[test]
     fn the_ramp_that_is_enough_for_the_shortest_repeats_is_enough_for_longer_ones() {
         let mut length = StepLength { short_ns: Some(500 * MS), ..length(100 * MS, 1000 * MS) };
-        let ramp_ns = |length: &StepLength| length.timing(&step()).ramp_ns;
-        assert_eq!(ramp_ns(&length), 200 * MS, "a long repeat has the ramp of the suite");
+        let ramp_ns = |length: &StepLength| length.timing(&step(), 0).ramp_ns;
+        assert_eq!(ramp_ns(&length), 200 * MS, "a long repeat has the suite's ramp");
         length.is_long = false;
         assert_eq!(ramp_ns(&length), 30 * MS);
     }
@@ -753,7 +812,7 @@ mod tests {
     #[test]
     fn slow_storage_never_has_repeats_shorter_than_fifty_operations() {
         let mut length = length(100 * MS, 5000 * MS);
-        length.per_second = 100.0;
+        length.rates.insert(0, 100.0);
         measure(&mut length, 10, 1.0, 1.0);
         assert_eq!(length.short_ns, Some(500 * MS));
     }

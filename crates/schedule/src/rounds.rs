@@ -287,7 +287,7 @@ impl Scheduler {
             let step = &self.plan.steps[pair.0];
             if self.lengths.has(pair.0) {
                 let around_ns = self.lengths.around_ns(pair.0).unwrap_or(AROUND_NS);
-                return self.lengths.timing(pair.0, step).total_ns() + around_ns;
+                return self.lengths.timing(*pair, step).total_ns() + around_ns;
             }
             let took_ns = self.evidence.took_ns.get(pair).copied();
             took_ns.unwrap_or_else(|| (step.seconds() * 1e9) as u64 + AROUND_NS)

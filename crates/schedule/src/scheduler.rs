@@ -211,7 +211,7 @@ impl Scheduler {
             round,
             step,
             lane,
-            timing: self.lengths.timing(step, &self.plan.steps[step]),
+            timing: self.lengths.timing((step, lane), &self.plan.steps[step]),
             start: self.start(round, step, lane),
             seed: XxHash3_64::oneshot(&numbers) & MOST_SEED,
             turns: 0,

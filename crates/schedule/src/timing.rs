@@ -3,11 +3,17 @@
 use model::Step;
 use serde::{Deserialize, Serialize};
 
+/// The times as long as expected that passes take, at most.
+const MOST_TIME: u64 = 3;
+
 /// When the parts of a repeat end, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Measured time; `None` if it does not end the repeat.
+    /// Measured time; `None` if it does not end the repeat. With passes about what they take.
     pub time_ns: Option<u64>,
+    /// Passes over all of the data that end the repeat, if it is so.
+    #[serde(default)]
+    pub passes: Option<u32>,
     /// The ramp before it.
     pub ramp_ns: u64,
     /// Each interval of the repeat.
@@ -20,13 +26,17 @@ impl Timing {
     /// As the plan has it.
     pub(crate) fn planned(step: &Step) -> Self {
         let Step { stop, ramp_ns, interval_ns, .. } = step;
-        Self { time_ns: stop.time_ns, ramp_ns: *ramp_ns, interval_ns: *interval_ns, is_chosen: false }
+        let (time_ns, passes) = (stop.time_ns, stop.passes);
+        Self { time_ns, passes, ramp_ns: *ramp_ns, interval_ns: *interval_ns, is_chosen: false }
     }
 
     /// The step as it runs with this timing.
     pub fn apply(self, step: &mut Step) {
-        let Self { time_ns, ramp_ns, interval_ns, .. } = self;
-        (step.stop.time_ns, step.ramp_ns, step.interval_ns) = (time_ns, ramp_ns, interval_ns);
+        let Self { time_ns, passes, ramp_ns, interval_ns, is_chosen } = self;
+        // Passes may take longer than expected.
+        let at_most = if is_chosen && passes.is_some() { MOST_TIME } else { 1 };
+        step.stop.time_ns = time_ns.map(|ns| ns.saturating_mul(at_most));
+        (step.stop.passes, step.ramp_ns, step.interval_ns) = (passes, ramp_ns, interval_ns);
     }
 
     pub(crate) fn total_ns(self) -> u64 {

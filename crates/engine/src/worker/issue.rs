@@ -92,7 +92,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     /// Adds operations to the batch as far as there are free slots, arrivals and limits. Always inlined, as what it draws and the wait
-    /// after it are: a call for each costs a twentieth of an operation's instructions.
+    /// after it are: calls would cost each operation more instructions (`lodestone-benches instructions`).
     #[inline(always)]
     pub(super) fn fill(&mut self, now: u64) {
         if self.sync != SyncState::Idle {

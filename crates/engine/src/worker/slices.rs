@@ -77,27 +77,37 @@ impl<E: Engine> Worker<'_, E> {
             loop {
                 self.deadline_ns = end.min(now.saturating_add(slice_ns));
                 now = self.issue(now, timeline, sink)?;
-                if now >= end || self.signals.stops() || !slices.turns.are_of_one() {
+                if self.is_over(now, end) || !slices.turns.are_of_one() {
                     break;
                 }
             }
-            if now >= end || self.signals.stops() {
+            if self.is_over(now, end) {
                 break;
             }
             now = self.end_slice(now, timeline, sink)?;
             stopped = (now, thread_cpu_ns());
             self.drain(now, &mut slices.aside, sink)?;
-            slices.turns.pass();
+            slices.turns.pass(self.moved());
         }
         self.deadline_ns = end;
         Ok(now)
+    }
+
+    /// Share of its bytes that the worker has moved, if their number is limited.
+    fn moved(&self) -> f64 {
+        self.spec.limits.bytes.map_or(0.0, |bytes| 1.0 - self.bytes_left as f64 / bytes.max(1) as f64)
+    }
+
+    /// True if no slice is left.
+    fn is_over(&self, now: u64, end: u64) -> bool {
+        now >= end || !self.limits_left() || self.signals.stops()
     }
 
     /// Works until as many operations have completed as the queue has slots, and returns the time.
     fn fill_queue(&mut self, aside: &mut Timeline) -> io::Result<u64> {
         let mut left = self.spec.workload.iodepth as usize;
         let mut now = self.clock.now();
-        while (left > 0 || self.sync != SyncState::Idle) && !self.signals.stops() {
+        while (left > 0 && self.limits_left() || self.sync != SyncState::Idle) && !self.signals.stops() {
             self.fill(now);
             self.submit(aside)?;
             now = self.wait(now, aside)?;

@@ -101,6 +101,35 @@ fn while_one_works_the_clocks_of_the_others_stand_still() {
 }
 
 #[test]
+fn one_that_has_moved_all_of_its_bytes_leaves_the_turns_to_the_others() {
+    let mixed = Workload { mix: Mix::Transfer { read_percent: 75 }, ..workload() };
+    let durable = Workload { sync: SyncRule { every: 1, data_only: true, at_end: false }, ..writes() };
+    for (workload, iodepth, jobs) in
+        [(workload(), 1, 1), (workload(), 32, 2), (mixed, 16, 1), (durable, 1, 1)]
+    {
+        let block = u64::from(workload.block.read);
+        let workload = Workload { iodepth, jobs, ..workload };
+        // The first has all bytes under way before its queue is full.
+        let limits = [6 * block, 1000 * block, 3000 * block];
+        let mut tasks = tasks(&workload, &limits.map(|_| SimModel { sync_ns: 400_000, ..queueing(200_000) }));
+        tasks.iter_mut().zip(limits).for_each(|(task, bytes)| {
+            task.stop = Stop { bytes: Some(bytes), ..time(100 * SECOND) };
+        });
+        let done = in_turns(tasks, 10 * MS);
+        for (done, bytes) in done.iter().zip(limits) {
+            assert_eq!(done.outcome.outcome, RepeatOutcome::Completed);
+            let transfers = [Operation::Read, Operation::Write];
+            let counted: u64 = transfers.map(|o| done.of(o).bytes).iter().sum();
+            let beside: u64 = transfers.iter().filter_map(|o| done.outcome.uncounted_bytes.get(o)).sum();
+            assert!(counted + beside <= bytes && counted > 0, "{counted} and {beside} of {bytes}");
+            assert!(counted + beside >= bytes * 9 / 10, "{counted} and {beside} of {bytes}");
+        }
+        let [short, long] = [&done[1], &done[2]].map(|done| done.outcome.window_ns as f64);
+        assert!((2.0..4.0).contains(&(long / short)), "{long} {short}");
+    }
+}
+
+#[test]
 fn one_that_fails_does_not_keep_the_others() {
     let fault = SimFault { operation: 500, forever: true, end: SimEnd::Returns(-5) };
     let models = [SimModel { faults: vec![fault], ..queueing(MS) }, queueing(MS)];

@@ -22,7 +22,7 @@ const SAMPLE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Longest wait for the thread's end.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The end of the thread that is held by who measures. Dropped without [`Telemetry::end`], it ends the thread too.
+/// The measuring side's handle on the thread. Dropped without [`Telemetry::end`], it ends the thread too.
 #[derive(Debug)]
 pub struct Telemetry {
     asks: Sender<SyncSender<()>>,

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::mem;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{mem, thread};
 
-use engine::{Outcome, Task, run_in_turns};
+use engine::{EngineError, Outcome, Task, run_in_turns};
 use host::{Counters, Roots, Shares, snapshot};
-use model::{
-    DeviceActivity, Event, Layer, Operation, Preparation, RepeatFinished, RepeatOutcome, RepeatStarted, Step,
-};
+use model::{DeviceActivity, Event, Layer, Operation, Preparation, RepeatFinished, RepeatStarted, Step};
 use schedule::{Order, TURN_NS};
 
 use super::data_sets::SetRef;
-use super::repeat::{self, Ended, Opened, effective, engine_of, settle};
+use super::repeat::{self, Ended, Opened, effective, engine_of, settle, settle_after};
 use super::{Driver, Local, RigError, TargetState};
 
 /// True if repeats of a step on a target can take turns with others: Lodestone's engines move laid-out data.
@@ -28,8 +27,7 @@ pub(super) fn can_be(local: &Local<'_>, step: &Step, state: &TargetState) -> boo
 
 /// Carries orders of one step out and records their repeats; `None`, without a repeat, if a target cannot be opened.
 pub(super) fn run(local: &mut Local<'_>, orders: &[Order]) -> Result<Option<Vec<Ended>>, RigError> {
-    let mut step = local.plan.steps[orders[0].step].clone();
-    orders[0].timing.apply(&mut step);
+    let step = local.plan.steps[orders[0].step].clone();
     // The targets are taken out of their vector while their data are borrowed; the others keep their indices.
     let indices: Vec<usize> = orders.iter().map(|order| local.index(order)).collect();
     let take = |index: &usize| {
@@ -57,8 +55,10 @@ fn on_targets(
         let Ok(opened) = repeat::open(local, step, state, &workload, direct) else { return Ok(None) };
         let Opened { set, io_target, unsettled, .. } = opened;
         let size_bytes = set.get().map_or(0, |set| set.bytes);
-        let task = repeat::task(step, &workload, engine, order.repeat, order.seed, io_target);
-        let stop = repeat::stop(step, size_bytes);
+        let mut step = step.clone();
+        order.timing.apply(&mut step);
+        let task = repeat::task(&step, &workload, engine, order.repeat, order.seed, io_target);
+        let stop = repeat::stop(&step, size_bytes);
         tasks.push(Task { stop, start: order.start, ..task });
         kept.push((set, unsettled, size_bytes, direct));
     }
@@ -75,11 +75,12 @@ fn on_targets(
             size_bytes: *size_bytes,
             seed,
             time_ns: timing.time_ns.filter(|_| timing.is_chosen),
+            passes: timing.passes.filter(|_| timing.is_chosen),
             turns,
         }));
     }
     for (_, unsettled, ..) in &kept {
-        settle(local, unsettled);
+        settle(&local.interrupt, unsettled);
     }
     local.sample_telemetry();
     let stacks = states.iter().map(|state| state.target.stack.clone()).collect();
@@ -93,31 +94,37 @@ fn on_targets(
         run_in_turns(tasks, TURN_NS, observer, &interrupt, &mut |interval| repeat::record(local, interval));
     local.sample_telemetry();
     let counted = counting.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let broken = |(outcome, state): (Result<Outcome, EngineError>, &TargetState)| {
+        let (step, target) = (step.id.clone(), state.target.name.clone());
+        outcome.map_err(|source| RigError::Engine { step, target, source })
+    };
+    let outcomes =
+        outcomes.into_iter().zip(states).map(broken).collect::<Result<Vec<Outcome>, RigError>>()?;
+    // At once: what is left to be done on a disk that they share is nobody's own.
+    let settled: Vec<(bool, Option<u64>)> = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (outcome, (_, unsettled, ..)) in outcomes.iter().zip(&kept) {
+            threads.push(scope.spawn(|| settle_after(outcome, &interrupt, unsettled)));
+        }
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
     let mut ended = Vec::new();
-    for ((((order, state), outcome), counted), (set, unsettled, ..)) in
-        orders.iter().zip(states).zip(outcomes).zip(counted).zip(kept)
+    for ((((order, outcome), settled), counted), (set, unsettled, ..)) in
+        orders.iter().zip(outcomes).zip(settled).zip(counted).zip(kept)
     {
-        let broken =
-            |source| RigError::Engine { step: step.id.clone(), target: state.target.name.clone(), source };
-        ended.push(finish(local, order, outcome.map_err(broken)?, counted, (set, unsettled)));
+        ended.push(finish(local, order, (outcome, settled), counted, (set, unsettled)));
     }
     Ok(Some(ended))
 }
 
-/// Settles what a repeat has left to be done, and records its end.
+/// Records the end of a repeat that has been settled: whether that hangs, and how long it took.
 fn finish(
     local: &mut Local<'_>,
     order: &Order,
-    outcome: Outcome,
+    (outcome, (hung, settled_ns)): (Outcome, (bool, Option<u64>)),
     mut counted: Counters,
     (set, unsettled): (SetRef<'_>, Vec<File>),
 ) -> Ended {
-    let (mut hung, mut settled_ns) = (outcome.hung, None);
-    if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
-        let began = local.recorder.at_ns();
-        hung = !settle(local, &unsettled);
-        settled_ns = Some(local.recorder.at_ns() - began);
-    }
     if hung {
         // Touching these now would hang as well.
         mem::forget((set, unsettled));

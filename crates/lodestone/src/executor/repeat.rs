@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use engine::{IoTarget, Outcome, Task, cache};
 use host::hanging::with_timeout;
@@ -11,7 +13,7 @@ use host::testfiles::{PrivateDirectory, TestFileError};
 use host::{Counters, snapshot};
 use model::{
     BlockSizes, CacheState, CacheUse, ClientPart, EngineChoice, EngineKind, Event, FailureKind,
-    IntegrityCheck, Interval, Mix, Operation, Pace, Pattern, Phase, Regions, RepeatFailure, RepeatFinished,
+    IntegrityCheck, Interval, Mix, Operation, Pace, Pattern, Phase, RepeatFailure, RepeatFinished,
     RepeatOutcome, RepeatStarted, Severity, Step, Stop, SyncRule, Target, TargetKind, Workload,
 };
 use schedule::{MOST_SEED, Order};
@@ -72,6 +74,7 @@ fn on_target(
         size_bytes,
         seed,
         time_ns: timing.time_ns.filter(|_| timing.is_chosen),
+        passes: timing.passes.filter(|_| timing.is_chosen),
         turns: 0,
     }));
     let (finished, hung) = match opened {
@@ -188,7 +191,7 @@ fn measured(
 ) -> Result<(RepeatFinished, bool), RigError> {
     let target = &state.target;
     let Opened { set, io_target, private, scratch, unsettled } = opened;
-    settle(local, &unsettled);
+    settle(&local.interrupt, &unsettled);
     let task = task(io_target);
     let (repeat, direct) = (task.repeat, task.workload.direct);
     let cache = cache_state(&task.target, &task.workload, direct, set.get());
@@ -207,12 +210,7 @@ fn measured(
     // The counters of processors and process are read at once; cached data have yet to reach the devices.
     let after = snapshot(&local.roots, &target.stack);
     local.sample_telemetry();
-    let (mut hung, mut settled_ns) = (outcome.hung, None);
-    if !hung && !matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
-        let began = local.recorder.at_ns();
-        hung = !settle(local, &unsettled);
-        settled_ns = Some(local.recorder.at_ns() - began);
-    }
+    let (mut hung, settled_ns) = settle_after(&outcome, &local.interrupt, &unsettled);
     let settled = snapshot(&local.roots, &target.stack);
     let counted_ns = local.recorder.at_ns() - began_ns;
     let mut integrity = outcome.integrity.clone();
@@ -268,33 +266,32 @@ fn client(local: &Local<'_>, (began_ns, ended_ns): (u64, u64)) -> ClientPart {
 /// When a repeat ends: if it uses its data up, at the latest when they are.
 pub(super) fn stop(step: &Step, size_bytes: u64) -> Stop {
     let all = step.uses_data_up().then_some(size_bytes);
-    let pass = pass_bytes(&step.workload, size_bytes);
+    let pass = step.workload.pass_bytes(size_bytes);
     let passes = step.stop.passes.map(|passes| pass.saturating_mul(u64::from(passes)));
     Stop { bytes: step.stop.bytes.into_iter().chain(all).chain(passes).min(), ..step.stop }
 }
 
-/// Total bytes of the regions of all jobs.
-fn pass_bytes(workload: &Workload, size_bytes: u64) -> u64 {
-    let jobs = u64::from(workload.jobs);
-    match workload.regions {
-        Regions::Disjoint => size_bytes,
-        Regions::Shared => size_bytes * jobs,
-        Regions::Spaced { offset_bytes, increment_bytes, len_bytes } => (0..jobs)
-            .map(|job| {
-                let rest = size_bytes.saturating_sub(offset_bytes + job * increment_bytes);
-                if len_bytes == 0 { rest } else { rest.min(len_bytes) }
-            })
-            .sum(),
-    }
-}
-
 /// Syncs, so that writes of one repeat do not fall into the next; false if the sync hangs. An error is ignored: it
 /// shows in the measurement itself.
-pub(super) fn settle(local: &Local<'_>, unsettled: &[File]) -> bool {
+pub(super) fn settle(interrupt: &AtomicBool, unsettled: &[File]) -> bool {
     let copies: std::io::Result<Vec<File>> = unsettled.iter().map(File::try_clone).collect();
     // Without a spare descriptor, the measurement goes on without a sync.
     let Ok(copies) = copies else { return true };
-    with_timeout(&local.interrupt, move || make_durable(&copies)).is_some()
+    with_timeout(interrupt, move || make_durable(&copies)).is_some()
+}
+
+/// Syncs after a repeat that has not failed. Returns whether the repeat or the sync hangs, and the nanoseconds of the sync.
+pub(super) fn settle_after(
+    outcome: &Outcome,
+    interrupt: &AtomicBool,
+    unsettled: &[File],
+) -> (bool, Option<u64>) {
+    if outcome.hung || matches!(outcome.outcome, RepeatOutcome::Failed(_)) {
+        return (outcome.hung, None);
+    }
+    let began = Instant::now();
+    let hung = !settle(interrupt, unsettled);
+    (hung, Some(began.elapsed().as_nanos() as u64))
 }
 
 /// The end of a repeat whose files could not be opened: the storage failed before the first operation.

@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, skipped, stderr, stdout};
 use analyse::{Aims, Estimator, Series, measurements, settled};
-use model::{Repeat, Rounds, Run};
+use model::{Operation, Repeat, Rounds, Run};
 use serde_json::Value;
 
 /// Rounds of a target in a run.
@@ -135,6 +135,34 @@ fn after_the_first_round_the_targets_take_turns() {
     // Neither has what the other needs in its own time.
     assert!(a_window.max(b_window) < a_ended.max(b_ended) - a_began.min(b_began));
     assert!(second.iter().all(|repeat| !repeat.measured().is_empty()));
+}
+
+#[test]
+fn sequential_repeats_in_turns_are_whole_passes() {
+    let bench = Bench::new();
+    let [one, other] = two_directories(&bench);
+    let targets = ["run", &one, &other, "--quiet", "--json"];
+    let reads = ["--rw", "read", "--bs", "64k", "--iodepth", "4", "--size", "16M", "--runtime", "2s"];
+    bench.ok(&[&targets[..], &reads[..], &ENDLESS[..]].concat());
+    let run = logged(&bench);
+    let all = run.all_repeats();
+    if !all[0].started.direct {
+        return skipped("needs direct I/O");
+    }
+    let passing: Vec<&&Repeat> = all.iter().filter(|repeat| repeat.started.passes.is_some()).collect();
+    if passing.is_empty() {
+        return skipped("needs storage that reads 16 MiB in twice the time of a long repeat");
+    }
+    assert!(passing.iter().all(|repeat| repeat.started.turns > 0));
+    for repeat in passing {
+        let (started, window_ns) = (&repeat.started, repeat.finished.as_ref().unwrap().window_ns);
+        let (passes, time_ns) = (u64::from(started.passes.unwrap()), started.time_ns.unwrap());
+        let bytes = repeat.measured()[&Operation::Read].bytes;
+        assert!(bytes <= passes * started.size_bytes, "{bytes} in {passes}");
+        // What fills and empties queues is moved, and not measured.
+        let ran_out = window_ns >= 3 * time_ns;
+        assert!(ran_out || bytes * 2 > passes * started.size_bytes, "{bytes} in {passes}");
+    }
 }
 
 /// There are descriptors for the files of one target, but not for those of both.

@@ -267,6 +267,7 @@ fn events_of(
         size_bytes: report.size_bytes,
         seed: 0,
         time_ns: None,
+        passes: None,
         turns: 0,
     })];
     let interval = |start_ns, len_ns, operations| {

@@ -295,6 +295,7 @@ impl Anonymiser {
             size_bytes: _,
             seed: _,
             time_ns: _,
+            passes: _,
             turns: _,
         } = started;
         *target = self.target_name(target);
