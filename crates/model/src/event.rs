@@ -182,7 +182,7 @@ pub struct RepeatStarted {
     /// Nanoseconds after the ramp that it is to take, where the run chooses the length of its repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
-    /// Passes over all of the data that it consists of, where it may take as long as these need instead.
+    /// Whole passes over the data after which it ends, where these end it and not the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<u32>,
     /// Number of repeats of other targets with which it takes turns of some milliseconds each. Its time stands still while another

@@ -3,7 +3,7 @@
 use model::Step;
 use serde::{Deserialize, Serialize};
 
-/// The times as long as expected that passes take, at most.
+/// Passes that take longer than this many times their expected time are cut off.
 const MOST_TIME: u64 = 3;
 
 /// When the parts of a repeat end, in nanoseconds.
@@ -11,7 +11,7 @@ const MOST_TIME: u64 = 3;
 pub struct Timing {
     /// Measured time; `None` if it does not end the repeat. With passes about what they take.
     pub time_ns: Option<u64>,
-    /// Passes over all of the data that end the repeat, if it is so.
+    /// Whole passes over the data after which it ends, if these end it.
     #[serde(default)]
     pub passes: Option<u32>,
     /// The ramp before it.
