@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(next(&mut one, 0.1), 0);
         assert_eq!(next(&mut two, 0.1), 1);
         assert_eq!(next(&mut other, 0.3), 2);
-        assert_eq!(next(&mut third, 0.1), 2, "a tenth, and the others 0.2 and 0.3");
+        assert_eq!(next(&mut third, 0.1), 2, "0.1 is less than the 0.2 and 0.3 of the others");
         assert_eq!(next(&mut third, 0.2), 0, "of equals the next one");
         one.pass(0.2);
         assert_eq!(next(&mut two, 0.2), 2);

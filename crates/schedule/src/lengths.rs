@@ -764,7 +764,7 @@ mod tests {
             "there is time for slow ones"
         );
         length.rates.insert(0, 1_000.0);
-        assert_eq!(passes(&length), [(None, 30 * MS); 2], "one that takes four long repeats");
+        assert_eq!(passes(&length), [(None, 30 * MS); 2], "a pass takes as long as four long repeats");
         length.rates.insert(0, 10_000.0);
         length.check = Some(Check::Turns);
         assert_eq!(passes(&length), [(None, 30 * MS); 2], "in a round without turns");

@@ -129,6 +129,23 @@ fn one_that_has_moved_all_of_its_bytes_leaves_the_turns_to_the_others() {
     }
 }
 
+/// What slows all down after a while then falls on the same share of the work of each.
+#[test]
+fn the_slower_one_has_more_turns_so_that_both_are_as_far() {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let ears = Arc::clone(&told);
+    let workload = Workload { iodepth: 4, ..workload() };
+    let mut tasks = tasks(&workload, &[queueing(100_000), queueing(400_000)]);
+    let bytes = Some(20_000 * u64::from(workload.block.read));
+    tasks.iter_mut().for_each(|task| task.stop = Stop { bytes, ..time(100 * SECOND) });
+    let observer = Box::new(move |task| ears.lock().unwrap().push(task));
+    let outcomes = run_in_turns(tasks, 10 * MS, observer, &Arc::default(), &mut |_| {});
+    assert!(outcomes.into_iter().all(|outcome| outcome.unwrap().outcome == RepeatOutcome::Completed));
+    let told = told.lock().unwrap();
+    let turns = |task| told.iter().filter(|turn| **turn == Some(task)).count();
+    assert!(turns(0) > 10 && turns(1) > 2 * turns(0), "{} and {}", turns(0), turns(1));
+}
+
 #[test]
 fn one_that_fails_does_not_keep_the_others() {
     let fault = SimFault { operation: 500, forever: true, end: SimEnd::Returns(-5) };

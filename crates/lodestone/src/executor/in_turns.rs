@@ -27,7 +27,7 @@ pub(super) fn can_be(local: &Local<'_>, step: &Step, state: &TargetState) -> boo
 
 /// Carries orders of one step out and records their repeats; `None`, without a repeat, if a target cannot be opened.
 pub(super) fn run(local: &mut Local<'_>, orders: &[Order]) -> Result<Option<Vec<Ended>>, RigError> {
-    let step = local.plan.steps[orders[0].step].clone();
+    let step = &local.plan.steps[orders[0].step];
     // The targets are taken out of their vector while their data are borrowed; the others keep their indices.
     let indices: Vec<usize> = orders.iter().map(|order| local.index(order)).collect();
     let take = |index: &usize| {
@@ -35,7 +35,7 @@ pub(super) fn run(local: &mut Local<'_>, orders: &[Order]) -> Result<Option<Vec<
         mem::replace(&mut local.targets[*index], in_its_place)
     };
     let states: Vec<TargetState> = indices.iter().map(take).collect();
-    let result = on_targets(local, &step, orders, &states);
+    let result = on_targets(local, step, orders, &states);
     indices.into_iter().zip(states).for_each(|(index, state)| local.targets[index] = state);
     result
 }

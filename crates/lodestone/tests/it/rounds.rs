@@ -151,7 +151,7 @@ fn sequential_repeats_in_turns_are_whole_passes() {
     }
     let passing: Vec<&&Repeat> = all.iter().filter(|repeat| repeat.started.passes.is_some()).collect();
     if passing.is_empty() {
-        return skipped("needs storage that reads 16 MiB in twice the time of a long repeat");
+        return skipped("needs storage that reads 16 MiB within two long repeats");
     }
     assert!(passing.iter().all(|repeat| repeat.started.turns > 0));
     for repeat in passing {
