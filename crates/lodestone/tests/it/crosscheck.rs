@@ -82,6 +82,9 @@ fn a_dd_crosscheck_is_stored_like_any_other_run() {
 /// hdparm without a device that can be read, bonnie++ without its suite. The others need a directory and nothing else.
 const MAY_BE_IMPOSSIBLE: [&str; 2] = ["hdparm", "bonnie"];
 
+/// ioping does not count its first request, which takes all of its second if the disk stalls for as long.
+const NOTHING_COUNTED: &str = "no request of ioping was valid";
+
 /// Every installed tool, with its shortest run time; in the gate the fastest of them.
 #[test]
 fn every_installed_tool_is_compared_with_lodestone() {
@@ -99,7 +102,12 @@ fn every_installed_tool_is_compared_with_lodestone() {
             skipped(&format!("{}: {}", tool.word, stderr(&output).trim()));
             continue;
         }
-        assert!(output.status.success(), "{}: {:?}\n{}", tool.word, output.status, stderr(&output));
+        if !output.status.success() {
+            let shown = bench.ok(&["crosscheck", "--show", "last"]);
+            assert!(shown.contains(NOTHING_COUNTED), "{}: {:?}\n{shown}", tool.word, output.status);
+            skipped("ioping: the disk stalled for a second");
+            continue;
+        }
         assert_eq!(bench.visible(), Vec::<String>::new(), "{} left files", tool.word);
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         for figure in json["figures"].as_array().unwrap().iter().filter(|_| tool.word != "bonnie") {
