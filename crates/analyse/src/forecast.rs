@@ -1,6 +1,6 @@
 //! How many more rounds the comparisons of a run need.
 
-use model::Verdict;
+use model::{Comparison, Verdict};
 
 use crate::compare::{Series, compare_meanwhile};
 use crate::stopping::Aims;
@@ -15,6 +15,8 @@ pub struct Forecast {
     /// Further rounds that decide all its comparisons in nine of ten cases, if the ratios are as observed so far and the
     /// spread stays; `None` for more than are worth forecasting.
     pub rounds: Option<u32>,
+    /// The intervals of all its ratios reach no further than the margin.
+    pub is_precise: bool,
 }
 
 /// The forecasts of all comparisons with the baseline that are undecided after whole rounds. Empty for one target.
@@ -26,10 +28,18 @@ pub fn forecasts(series: &[Series], baseline: &str, aims: Aims) -> Vec<Forecast>
             continue;
         }
         let rounds = comparison.more_rounds;
+        let is_precise =
+            comparison.ratio.relative_half_width().is_some_and(|half_width| half_width <= aims.margin);
         let same = |f: &&mut Forecast| f.step == comparison.step && f.target == comparison.target;
         match found.iter_mut().find(same) {
-            Some(forecast) => forecast.rounds = forecast.rounds.zip(rounds).map(|(a, b)| a.max(b)),
-            None => found.push(Forecast { step: comparison.step, target: comparison.target, rounds }),
+            Some(forecast) => {
+                forecast.rounds = forecast.rounds.zip(rounds).map(|(a, b)| a.max(b));
+                forecast.is_precise &= is_precise;
+            }
+            None => {
+                let Comparison { step, target, .. } = comparison;
+                found.push(Forecast { step, target, rounds, is_precise });
+            }
         }
     }
     found
@@ -83,6 +93,9 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].step.as_str(), found[0].target.as_str()), ("close", "b"));
         assert!(found[0].rounds.is_some_and(|rounds| rounds > 0));
+        assert!(!found[0].is_precise, "7 % apart, with a standard deviation of as much");
+        let precise = forecasts(&all, "a", Aims { margin: 0.2, ..aims });
+        assert!(precise[0].is_precise, "but known to 20 %");
         assert_eq!(forecasts(&all[..1], "a", aims), []);
     }
 

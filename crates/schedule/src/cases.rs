@@ -287,6 +287,34 @@ fn a_run_ends_when_it_is_decided_and_else_with_its_budget() {
 }
 
 #[test]
+fn the_time_goes_to_what_can_be_decided_and_else_to_what_is_least_precise() {
+    // Step a is quiet and step b noisy; on the second target each has this rate, and on the first 100.
+    let go = |a: f64, b: f64| {
+        let run = Run::new(plan(TWO, auto(60)), Sequence::Balanced, 2, 3).go(|order, _| {
+            let (other, noise) = if order.step == 0 { (a, 0.01) } else { (b, 0.3) };
+            noisier(order, if order.lane == 0 { 100.0 } else { other }, noise)
+        });
+        let rounds = |step| {
+            let own = run.orders.iter().filter(move |order| (order.step, order.lane) == (step, 0));
+            own.map(|order| order.round).collect::<Vec<u32>>()
+        };
+        (rounds(0), rounds(1), run.notes("forecast").concat())
+    };
+    // That both are the same takes a minute of each, and there is one for all.
+    let (a, b, note) = go(100.0, 100.0);
+    assert!(note.contains(": no undecided step can be decided in the "), "{note}");
+    assert!(note.ends_with("have twice the share of the others; needed: a (93 s), b (hours)"), "{note}");
+    let without_a: Vec<&u32> = b.iter().filter(|round| !a.contains(round)).collect();
+    assert!(without_a.len() >= 3 && without_a.iter().all(|round| **round >= 6), "{a:?}, {b:?}");
+    // What differs by much is soon decided.
+    let (a, b, note) = go(100.0, 140.0);
+    assert!(note.ends_with("; out of reach, with half of their share of the time: a (93 s)"), "{note}");
+    let decided = b[b.len() - 1];
+    let without_a: Vec<u32> = (0..a[a.len() - 1]).filter(|round| !a.contains(round)).collect();
+    assert!(without_a.len() >= 2 && without_a.iter().all(|round| *round < decided), "{a:?}, {b:?}");
+}
+
+#[test]
 fn requirements_end_a_run_when_they_are_decided_and_comparisons_do_not_prolong_it() {
     let required = |step: &str, operation: &str| {
         let figure = format!("step = \"{step}\"\noperation = \"{operation}\"\nmetric = \"iops\"");

@@ -275,15 +275,16 @@ impl StepLength {
     /// Not where a long repeat is far from covering all.
     fn covers_data(&self, step: &Step) -> bool {
         self.takes_turns
+            && !self.rates.is_empty()
             && matches!(step.workload.pattern, Pattern::Sequential)
             && self.pass_ns(step, self.per_second()) <= MOST_OF_A_PASS * self.long_ns as f64
     }
 
     /// The passes of a repeat on a lane, if it consists of such: as many as come closest to the length.
     fn passes(&self, step: &Step, lane: usize) -> Option<u32> {
-        let per_second =
-            self.rates.get(&lane).copied().filter(|_| self.is_in_turns() && self.covers_data(step))?;
-        Some(((self.length_ns() as f64 / self.pass_ns(step, per_second)).round() as u32).max(1))
+        let per_second = self.rates.get(&lane).copied().unwrap_or_else(|| self.per_second());
+        let passes = self.length_ns() as f64 / self.pass_ns(step, per_second);
+        (self.is_in_turns() && self.covers_data(step)).then_some((passes.round() as u32).max(1))
     }
 
     /// A length of repeats, at least `ns`.
@@ -768,6 +769,11 @@ mod tests {
         length.rates.insert(0, 10_000.0);
         length.check = Some(Check::Turns);
         assert_eq!(passes(&length), [(None, 30 * MS); 2], "in a round without turns");
+        length.check = None;
+        length.rates.remove(&0);
+        assert_eq!(passes(&length), [(Some(3), 0); 2], "the rate of the slowest where its own is not known");
+        length.rates.clear();
+        assert_eq!(passes(&length), [(None, 30 * MS); 2], "no rate is known");
     }
 
     #[test]

@@ -1,24 +1,34 @@
-//! Where the time goes: to comparisons that can still be decided.
+//! Where the time goes: to comparisons that can still be decided, and if there is none to the least precise ones.
 
 use std::collections::BTreeSet;
 
 use analyse::out_of_reach;
 use model::units::ShortDuration;
 
-/// Rounds before the first forecast; then after twice as many, and so on.
-const FIRST_FORECAST: u32 = 8;
-/// Steps that are out of reach take part in every so many rounds: a forecast may be wrong.
+/// Rounds before the first forecast.
+pub(crate) const FIRST_FORECAST: u32 = 6;
+/// Steps that are left out take part in every so many rounds: a forecast may be wrong.
 const EVERY: u32 = 2;
 
-/// Steps, by their index, for whose comparisons the time is not enough.
+/// Steps, by their index, that others have more need of the time than.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
+    /// Those for whose comparisons the time is not enough.
     beyond: BTreeSet<usize>,
+    /// Those whose ratios are precise.
+    precise: BTreeSet<usize>,
     has_spoken: bool,
 }
 
-/// A step with the nanoseconds that its comparisons need; `None` for more than can be said.
-pub(crate) type Need = (usize, Option<u64>);
+/// What the comparisons of a step need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    pub step: usize,
+    /// Nanoseconds until they are decided; `None` for more than can be said.
+    pub ns: Option<u64>,
+    /// Their ratios are known to the margin.
+    pub is_precise: bool,
+}
 
 /// A duration in whole seconds, or in minutes or hours from two on: a forecast is no finer.
 fn roughly(ns: u64) -> ShortDuration {
@@ -28,57 +38,50 @@ fn roughly(ns: u64) -> ShortDuration {
     ShortDuration(ns.div_ceil(unit).saturating_mul(unit))
 }
 
-/// True if a forecast is made after `done` rounds.
-pub(crate) fn is_due(done: u32) -> bool {
-    done >= FIRST_FORECAST && done.is_multiple_of(FIRST_FORECAST) && (done / FIRST_FORECAST).is_power_of_two()
-}
-
 impl Reach {
     /// Finds the steps that the time left is not enough for: they keep half of their share of the time, and the others get
-    /// the rest. Returns what there is to say at the first time, with the ids of the steps and the margin in percent.
+    /// the rest. If it is enough for none, the precise ones do so. Returns what there is to say at the first time, with the
+    /// ids of the steps and the margin in percent.
     pub fn reconsider(&mut self, needs: &[Need], left_ns: u64, ids: &[&str], margin: f64) -> Option<String> {
-        self.beyond = out_of_reach(needs, left_ns).into_iter().collect();
+        let times: Vec<(usize, Option<u64>)> = needs.iter().map(|need| (need.step, need.ns)).collect();
+        self.beyond = out_of_reach(&times, left_ns).into_iter().collect();
+        self.precise = needs.iter().filter(|need| need.is_precise).map(|need| need.step).collect();
         if std::mem::replace(&mut self.has_spoken, true) || needs.is_empty() {
             return None;
         }
         let (beyond, within): (Vec<&Need>, Vec<&Need>) =
-            needs.iter().partition(|(step, _)| self.beyond.contains(step));
-        let time: u64 = within.iter().filter_map(|(_, need)| *need).sum();
-        let mut message = match within.len() {
-            0 => format!(
-                "verdicts at a margin of {margin} %: no undecided step can be decided in the {} that are left",
-                roughly(left_ns)
-            ),
-            some => format!(
-                "verdicts at a margin of {margin} %: {some} of {} undecided steps need about {} of the {} that are left",
-                needs.len(),
-                roughly(time),
-                roughly(left_ns)
-            ),
+            needs.iter().partition(|need| self.beyond.contains(&need.step));
+        let needed = |need: &&Need| {
+            let time = need.ns.map_or_else(|| "hours".to_owned(), |ns| roughly(ns).to_string());
+            format!("{} ({time})", ids[need.step])
         };
-        let others: Vec<String> = beyond
-            .iter()
-            .map(|(step, need)| match need {
-                Some(ns) => format!("{} ({})", ids[*step], roughly(*ns)),
-                None => format!("{} (hours)", ids[*step]),
-            })
-            .collect();
-        if !others.is_empty() {
-            message.push_str(&format!(
-                "; out of reach, with half of their share of the time: {}",
-                others.join(", ")
-            ));
-        }
-        Some(message)
+        let beyond = beyond.iter().map(needed).collect::<Vec<String>>().join(", ");
+        let left = roughly(left_ns);
+        let message = if within.is_empty() {
+            format!(
+                "no undecided step can be decided in the {left} that are left; those whose ratio is not yet known to {margin} % \
+                 have twice the share of the others; needed: {beyond}"
+            )
+        } else {
+            let (some, all) = (within.len(), needs.len());
+            let time = roughly(within.iter().filter_map(|need| need.ns).sum());
+            let beyond = match beyond.is_empty() {
+                true => beyond,
+                false => format!("; out of reach, with half of their share of the time: {beyond}"),
+            };
+            format!("{some} of {all} undecided steps need about {time} of the {left} that are left{beyond}")
+        };
+        Some(format!("verdicts at a margin of {margin} %: {message}"))
     }
 
-    /// Leaves out steps that are out of reach, in every other round, unless no other is left.
+    /// The repeats of a round: in every other one without the steps that are out of reach or, if none is within, without the
+    /// precise ones, unless no other is left.
     pub fn within(&self, round: u32, pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-        let is_within = |pair: &&(usize, usize)| !self.beyond.contains(&pair.0);
-        if round.is_multiple_of(EVERY) || pairs.iter().filter(is_within).count() == 0 {
-            return pairs;
-        }
-        pairs.iter().filter(is_within).copied().collect()
+        let without = |left_out: &BTreeSet<usize>| -> Vec<(usize, usize)> {
+            pairs.iter().filter(|(step, _)| !left_out.contains(step)).copied().collect()
+        };
+        let others = [&self.beyond, &self.precise].map(without).into_iter().find(|others| !others.is_empty());
+        others.filter(|_| !round.is_multiple_of(EVERY)).unwrap_or(pairs)
     }
 }
 

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use analyse::{
-    Aims, Series, forecasts, rungs_in_turn, settled, settled_requirements, steady_state, unexposed,
+    Aims, Forecast, Series, forecasts, rungs_in_turn, settled, settled_requirements, steady_state, unexposed,
 };
 use model::units::ShortDuration;
 use model::{Reference, Requirement, Rounds, Severity};
 use rand::seq::SliceRandom;
 
 use crate::Said;
-use crate::reach::{Need, is_due};
+use crate::reach::{FIRST_FORECAST, Need};
 use crate::scheduler::{Round, Scheduler, Sequence};
 
 /// Fewest rounds with rounds `auto`: fewer than two give no confidence interval.
@@ -41,8 +41,8 @@ fn in_whole_groups(
 impl Scheduler {
     /// Begins a round; `None` if there is none.
     pub(crate) fn begin_round(&mut self, number: u32) -> Option<Round> {
-        self.reconsider_reach(number);
         let all = self.pairs(number);
+        self.reconsider_reach(number, &all);
         if number == 0 {
             self.begin_lengths(&all);
             self.tell_least(&all);
@@ -207,11 +207,11 @@ impl Scheduler {
         self.plan.requirements.iter().filter(move |requirement| requirement.step == step)
     }
 
-    /// After `done` rounds: finds the steps that the budget is not enough for. Not where a program runs several steps at
-    /// once: it runs all of them or none.
-    fn reconsider_reach(&mut self, done: u32) {
+    /// After `done` rounds: finds the steps of these repeats that the budget is not enough for. Not where a program runs several
+    /// steps at once: it runs all of them or none.
+    fn reconsider_reach(&mut self, done: u32, pairs: &[(usize, usize)]) {
         let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return };
-        let Some(aims) = self.aims().filter(|_| is_due(done)) else { return };
+        let Some(aims) = self.aims().filter(|_| done >= FIRST_FORECAST) else { return };
         let left_ns = budget_ns.saturating_sub(self.now_ns);
         if left_ns == 0 || self.lanes.len() < 2 || matches!(self.sequence, Sequence::SideBySide(_)) {
             return;
@@ -220,16 +220,18 @@ impl Scheduler {
         series.retain(|series| !self.is_required(&series.step));
         let forecasts = forecasts(&series, &self.baseline, aims);
         let mut by_step: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
-        self.pairs(done).into_iter().for_each(|pair| by_step.entry(pair.0).or_default().push(pair));
+        pairs.iter().for_each(|pair| by_step.entry(pair.0).or_default().push(*pair));
         let mut needs: Vec<Need> = Vec::new();
         for (step, own) in by_step {
-            let mut of_step = forecasts.iter().filter(|f| f.step == self.plan.steps[step].id).peekable();
-            if of_step.peek().is_none() {
+            let id = &self.plan.steps[step].id;
+            let of_step: Vec<&Forecast> = forecasts.iter().filter(|f| f.step == *id).collect();
+            if of_step.is_empty() {
                 continue;
             }
-            let rounds: Option<Vec<u32>> = of_step.map(|f| f.rounds).collect();
-            let most = rounds.map(|rounds| rounds.into_iter().max().unwrap_or(0));
-            needs.push((step, most.map(|rounds| u64::from(rounds).saturating_mul(self.round_ns(&own)))));
+            let rounds: Option<Vec<u32>> = of_step.iter().map(|f| f.rounds).collect();
+            let most = rounds.and_then(|rounds| rounds.into_iter().max());
+            let ns = most.map(|rounds| u64::from(rounds).saturating_mul(self.round_ns(&own)));
+            needs.push(Need { step, ns, is_precise: of_step.iter().all(|f| f.is_precise) });
         }
         let ids: Vec<&str> = self.plan.steps.iter().map(|step| step.id.as_str()).collect();
         let margin = f64::from(self.plan.margin_ppm) / 1e4;
