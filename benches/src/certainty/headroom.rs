@@ -32,7 +32,15 @@ impl Executor for Loaded {
         self.now_ns
     }
 
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
+        Ok(orders.iter().map(|order| self.repeat(order)).collect())
+    }
+
+    fn hear(&mut self, _: Said) {}
+}
+
+impl Loaded {
+    fn repeat(&mut self, order: &Order) -> Outcome {
         let latencies = self.latencies.repeat(SLOWER.portable_powf(order.step as f64));
         self.now_ns += REPEAT_NS;
         self.repeats += 1;
@@ -45,14 +53,8 @@ impl Executor for Loaded {
             is_headline: true,
         };
         let measured = Measured { is_complete: true, figures: vec![figure], ..Measured::default() };
-        Ok(Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() })
+        Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() }
     }
-
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
-        orders.iter().map(|order| self.repeat(order)).collect()
-    }
-
-    fn hear(&mut self, _: Said) {}
 }
 
 fn ladder(limit: f64) -> Plan {

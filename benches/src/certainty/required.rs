@@ -81,7 +81,15 @@ impl Executor for Run {
         self.now_ns
     }
 
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
+        Ok(orders.iter().map(|order| self.repeat(order)).collect())
+    }
+
+    fn hear(&mut self, _: Said) {}
+}
+
+impl Run {
+    fn repeat(&mut self, order: &Order) -> Outcome {
         let seconds = REPEAT_NS as f64 / 1e9;
         let (metric, value, exposure, latencies) = match self.figure {
             Figure::P99 => {
@@ -100,14 +108,8 @@ impl Executor for Run {
         let operation = Operation::Read;
         let figure = WatchedFigure { operation, metric, value, exposure, latencies, is_headline: true };
         let measured = Measured { is_complete: true, figures: vec![figure], ..Measured::default() };
-        Ok(Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() })
+        Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() }
     }
-
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
-        orders.iter().map(|order| self.repeat(order)).collect()
-    }
-
-    fn hear(&mut self, _: Said) {}
 }
 
 fn required(figure: Figure, limit: f64) -> Plan {

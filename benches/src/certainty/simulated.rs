@@ -1,7 +1,6 @@
 //! Runs of the program's own scheduler on simulated storage and a virtual clock.
 
 use std::convert::Infallible;
-use std::slice;
 
 use analyse::{Aims, Pairing, Series, compare};
 use model::{Comparison, Event, Exposure, Metric, Operation, Plan, Rounds, Step, Workload};
@@ -74,12 +73,7 @@ impl<F: FnMut(&[Order]) -> Vec<Simulated>> Executor for Simulation<F> {
         self.now_ns
     }
 
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
-        let Ok(outcomes) = self.repeat_in_turns(slice::from_ref(order));
-        Ok(outcomes.into_iter().next().unwrap_or_default())
-    }
-
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
         let at = self.now_ns as f64 / 1e9;
         let mut record = |(order, mut done): (&Order, Simulated)| {
             done.exposure.at = at;

@@ -65,16 +65,15 @@ impl<F: FnMut(&Order, &mut bool) -> Outcome> Executor for Answering<'_, F> {
         self.0.is_stopped
     }
 
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, Infallible> {
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
         let Self(trace, answer) = self;
-        trace.orders.push(order.clone());
-        let outcome = answer(order, &mut trace.is_stopped);
-        trace.now_ns += outcome.took_ns;
-        Ok(outcome)
-    }
-
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
-        orders.iter().map(|order| self.repeat(order)).collect()
+        let mut repeat = |order: &Order| {
+            trace.orders.push(order.clone());
+            let outcome = answer(order, &mut trace.is_stopped);
+            trace.now_ns += outcome.took_ns;
+            outcome
+        };
+        Ok(orders.iter().map(&mut repeat).collect())
     }
 
     fn round_ended(&mut self) {

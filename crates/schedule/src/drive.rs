@@ -15,17 +15,12 @@ pub trait Executor {
         false
     }
 
-    /// Makes a repeat. Whoever calls knows how long it took.
+    /// Makes a repeat, or several of one step that take turns: while one works, the others wait. Whoever calls knows how long
+    /// it took. Lanes that take no turns have one order at a time.
     ///
     /// # Errors
     /// It cannot go on.
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, Self::Error>;
-
-    /// Makes repeats that take turns: while one works, the others wait. Not asked of an executor whose lanes take none.
-    ///
-    /// # Errors
-    /// It cannot go on.
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Self::Error>;
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Self::Error>;
 
     /// A round is over: what is not measured may be looked at.
     fn round_ended(&mut self) {}
@@ -48,10 +43,7 @@ pub fn drive<E: Executor>(scheduler: &mut Scheduler, executor: &mut E) -> Result
         hear(scheduler, executor);
         match next {
             Next::Repeat(orders) => {
-                let outcomes = match &orders[..] {
-                    [order] => vec![executor.repeat(order)?],
-                    orders => executor.repeat_in_turns(orders)?,
-                };
+                let outcomes = executor.measure(&orders)?;
                 let now_ns = executor.now_ns();
                 let took_ns = now_ns.saturating_sub(began_ns) / orders.len() as u64;
                 for (order, outcome) in orders.iter().zip(outcomes) {

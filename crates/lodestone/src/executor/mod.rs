@@ -288,18 +288,10 @@ impl Executor for Local<'_> {
         self.interrupted()
     }
 
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
-        if let Some(obstacle) = self.make_ready(order)? {
-            return Ok(obstacle);
-        }
-        let ended = repeat::run(self, order)?;
-        Ok(self.outcome(order, ended))
-    }
-
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, RigError> {
-        let mut are_ready = true;
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, RigError> {
+        let mut are_ready = orders.len() > 1;
         for order in orders {
-            are_ready &= self.make_ready(order)?.is_none();
+            are_ready = are_ready && self.make_ready(order)?.is_none();
         }
         if are_ready && let Some(ended) = in_turns::run(self, orders)? {
             return Ok(orders.iter().zip(ended).map(|(order, ended)| self.outcome(order, ended)).collect());
@@ -323,6 +315,18 @@ impl Executor for Local<'_> {
 }
 
 impl Local<'_> {
+    /// Makes a repeat of its own.
+    ///
+    /// # Errors
+    /// The run cannot go on at all.
+    pub fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
+        if let Some(obstacle) = self.make_ready(order)? {
+            return Ok(obstacle);
+        }
+        let ended = repeat::run(self, order)?;
+        Ok(self.outcome(order, ended))
+    }
+
     /// Makes the target of an order ready for its repeat; or what there is to say instead of a repeat.
     fn make_ready(&mut self, order: &Order) -> Result<Option<Outcome>, RigError> {
         let (step, index) = (&self.plan.steps[order.step], self.index(order));

@@ -276,28 +276,12 @@ impl Executor for Fleet<'_> {
         self.local.is_stopped()
     }
 
-    fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
-        let Some(places) = self.lanes.get(order.lane).cloned() else {
-            let outcome = self.local.repeat(order);
-            self.drain();
-            return outcome;
+    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, RigError> {
+        let outcomes = match self.lanes.is_empty() {
+            // Of a run on this machine alone.
+            true => self.local.measure(orders),
+            false => orders.iter().map(|order| self.repeat(order)).collect(),
         };
-        let there = |lane: usize| Order { lane, ..order.clone() };
-        let outcome = match places.as_slice() {
-            [(0, lane)] => self.local.repeat(&there(*lane))?,
-            [(machine, lane)] if !self.is_together => self.remote_repeat(*machine, &there(*lane)),
-            clients => {
-                let clients: Vec<usize> = clients.iter().map(|(machine, _)| *machine).collect();
-                self.repeat_together(&clients, order)
-            }
-        };
-        self.drain();
-        Ok(outcome)
-    }
-
-    fn repeat_in_turns(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, RigError> {
-        // Only lanes of a run on this machine alone take turns.
-        let outcomes = self.local.repeat_in_turns(orders);
         self.drain();
         outcomes
     }
@@ -311,5 +295,20 @@ impl Executor for Fleet<'_> {
 
     fn hear(&mut self, said: Said) {
         self.local.hear(said);
+    }
+}
+
+impl Fleet<'_> {
+    /// Makes a repeat on the machine or the clients of its lane.
+    fn repeat(&mut self, order: &Order) -> Result<Outcome, RigError> {
+        let there = |lane: usize| Order { lane, ..order.clone() };
+        match self.lanes[order.lane].as_slice() {
+            [(0, lane)] => self.local.repeat(&there(*lane)),
+            [(machine, lane)] if !self.is_together => Ok(self.remote_repeat(*machine, &there(*lane))),
+            clients => {
+                let clients: Vec<usize> = clients.iter().map(|(machine, _)| *machine).collect();
+                Ok(self.repeat_together(&clients, order))
+            }
+        }
     }
 }

@@ -165,7 +165,7 @@ fn the_last_five_snia_rounds_count() {
 /// watched figure would be the latency. Five rounds of a second are the fewest.
 #[test]
 fn rounds_end_when_the_watched_step_is_steady() {
-    let bench = Bench::new();
+    let bench = Bench::in_memory();
     let suite = bench.path("own.toml");
     let watched = "[[step]]\nid = \"watched\"\nrw = \"randread\"\nthinktime = \"50ms\"\n";
     let other = "[[step]]\nid = \"other\"\nrw = \"randread\"\nruntime = \"100ms\"\n";
@@ -177,7 +177,7 @@ fn rounds_end_when_the_watched_step_is_steady() {
         let made = run["repeats"].as_array().unwrap().iter().filter(|r| r["step"] == "watched").count();
         (made, run)
     };
-    // If the machine stalls a run for longer than the think time, no five rounds may be steady.
+    // If the machine stops a run for longer than the think time, no five rounds may be steady.
     let (made, run) = (0..5).map(|_| attempt()).find(|(made, _)| *made < 25).expect("it is never steady");
     assert_eq!(run["run"]["outcome"], "completed");
     let counting = rounds(&run, "watched", "iops");
