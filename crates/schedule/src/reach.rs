@@ -10,7 +10,7 @@ pub(crate) const FIRST_FORECAST: u32 = 6;
 /// Steps that are left out take part in every so many rounds: a forecast may be wrong.
 const EVERY: u32 = 2;
 
-/// Steps, by their index, that others have more need of the time than.
+/// Steps, by their index, whose time is better spent on others.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
     /// Those for whose comparisons the time is not enough.
@@ -46,7 +46,7 @@ impl Reach {
         let times: Vec<(usize, Option<u64>)> = needs.iter().map(|need| (need.step, need.ns)).collect();
         self.beyond = out_of_reach(&times, left_ns).into_iter().collect();
         self.precise = needs.iter().filter(|need| need.is_precise).map(|need| need.step).collect();
-        if std::mem::replace(&mut self.has_spoken, true) || needs.is_empty() {
+        if needs.is_empty() || std::mem::replace(&mut self.has_spoken, true) {
             return None;
         }
         let (beyond, within): (Vec<&Need>, Vec<&Need>) =

@@ -369,12 +369,13 @@ impl Scheduler {
             let id = planned.id.clone();
             let changed = self.lengths.end_round(step, planned);
             if let Some(choice) = changed.choice {
+                let around_ns = choice.around_ns.next_multiple_of(1_000_000);
                 let message = format!(
                     "repeats of {id} take {} after the ramp from now on: {:.0} % of the noise of shorter ones is within a \
                      repeat, and {} surround one on average",
                     ShortDuration(choice.length_ns),
                     choice.within * 100.0,
-                    ShortDuration(choice.around_ns)
+                    ShortDuration(around_ns)
                 );
                 self.note(Severity::Info, "repeat-length", None, message);
             }

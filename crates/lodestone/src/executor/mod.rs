@@ -315,7 +315,7 @@ impl Executor for Local<'_> {
 }
 
 impl Local<'_> {
-    /// Makes a repeat of its own.
+    /// Makes one repeat, which takes no turns with others.
     ///
     /// # Errors
     /// The run cannot go on at all.
