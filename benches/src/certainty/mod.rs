@@ -15,6 +15,7 @@ mod required;
 pub mod simulated;
 pub mod spectrum;
 pub mod stalling;
+mod steps;
 pub mod tables;
 pub mod times;
 pub mod trials;

@@ -27,7 +27,7 @@ pub struct Simulated {
 pub struct Ended {
     /// Every target against the first, as the result would have them.
     pub comparisons: Vec<Comparison>,
-    /// What counts, by target.
+    /// What counts, by step and target.
     pub series: Vec<Series>,
     /// Seconds of the run.
     pub seconds: f64,
@@ -62,7 +62,8 @@ struct Simulation<F> {
     /// Carries out one order, or several in turns.
     repeat: F,
     now_ns: u64,
-    /// By number: the target of a repeat, its exposure, and whether it counts.
+    targets: usize,
+    /// By number: the series of a repeat, its exposure, and whether it counts.
     repeats: Vec<(usize, Exposure, bool)>,
 }
 
@@ -77,7 +78,7 @@ impl<F: FnMut(&[Order]) -> Vec<Simulated>> Executor for Simulation<F> {
         let at = self.now_ns as f64 / 1e9;
         let mut record = |(order, mut done): (&Order, Simulated)| {
             done.exposure.at = at;
-            self.repeats.push((order.lane, done.exposure, true));
+            self.repeats.push((order.step * self.targets + order.lane, done.exposure, true));
             self.now_ns += done.took_ns;
             outcome(done)
         };
@@ -91,7 +92,7 @@ impl<F: FnMut(&[Order]) -> Vec<Simulated>> Executor for Simulation<F> {
     }
 }
 
-/// A run of a plan of one step on so many targets; `repeat` carries its orders out.
+/// A run of a plan on so many targets; `repeat` carries its orders out.
 pub fn run(plan: &Plan, targets: usize, seed: u64, mut repeat: impl FnMut(&Order) -> Simulated) -> Ended {
     run_on(plan, (targets, false), seed, |orders| orders.iter().map(&mut repeat).collect())
 }
@@ -116,20 +117,23 @@ fn run_on(
     let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
     let lane = |target: usize| Lane {
         target: target.to_string(),
-        runs: vec![true],
+        runs: vec![true; plan.steps.len()],
         shares: None,
         may_shorten: true,
-        takes_turns: vec![takes_turns],
+        takes_turns: vec![takes_turns; plan.steps.len()],
     };
     scheduler.at((0..targets).map(lane).collect());
-    let mut simulation = Simulation { repeat, now_ns: 0, repeats: Vec::new() };
+    let mut simulation = Simulation { repeat, now_ns: 0, targets, repeats: Vec::new() };
     let Ok(()) = drive(&mut scheduler, &mut simulation);
     let Simulation { now_ns, repeats, .. } = simulation;
-    let empty = |target| Series { makings: plan.makings, ..empty(target) };
-    let mut series: Vec<Series> = (0..targets).map(empty).collect();
-    for (target, exposure, _) in repeats.iter().filter(|(.., counts)| *counts) {
-        series[*target].values.push((exposure.round, exposure.work / exposure.seconds));
-        series[*target].exposures.push(*exposure);
+    let of_step = |step: &Step| {
+        let (step, makings) = (step.id.clone(), plan.makings);
+        (0..targets).map(move |target| Series { step: step.clone(), makings, ..empty(target) })
+    };
+    let mut series: Vec<Series> = plan.steps.iter().flat_map(of_step).collect();
+    for (of, exposure, _) in repeats.iter().filter(|(.., counts)| *counts) {
+        series[*of].values.push((exposure.round, exposure.work / exposure.seconds));
+        series[*of].exposures.push(*exposure);
     }
     let comparisons = compare(&series, "0", Pairing::within(plan), plan.margin());
     Ended { comparisons, series, seconds: now_ns as f64 / 1e9 }

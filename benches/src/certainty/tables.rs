@@ -14,6 +14,7 @@ use super::recorded::{recorded_table, slices_table, turns_table};
 use super::required::required_table;
 use super::simulated::AIMS;
 use super::stalling::stalls_table;
+use super::steps::steps_table;
 use super::times::times_table;
 use super::trials::{Ending, Trial, claims, covers, in_a_row, share, trial, trials};
 use crate::table::markdown;
@@ -36,7 +37,7 @@ const FASTER: f64 = 1.05;
 const DRIFT: f64 = -0.357;
 
 /// The names of all tables.
-pub(super) const TABLES: [&str; 18] = [
+pub(super) const TABLES: [&str; 19] = [
     "equal-targets",
     "true-difference",
     "coverage",
@@ -47,6 +48,7 @@ pub(super) const TABLES: [&str; 18] = [
     "recorded",
     "slices",
     "turns",
+    "steps",
     "makings",
     "groups",
     "odd",
@@ -70,6 +72,7 @@ pub(super) fn table(name: &str, n: u64) -> String {
         "recorded" => recorded_table(n),
         "slices" => slices_table(n),
         "turns" => turns_table(n),
+        "steps" => steps_table(n, noises_for(n)),
         "makings" => makings_table(n),
         "groups" => groups_table(n),
         "odd" => odd_table(n * 5),

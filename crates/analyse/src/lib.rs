@@ -13,9 +13,9 @@ mod circumstances;
 mod clients;
 mod compare;
 mod costs;
+mod decide;
 mod disturbance;
 mod findings;
-mod forecast;
 mod groups;
 mod history;
 mod hours;
@@ -34,7 +34,6 @@ mod sequential;
 mod stalls;
 mod stats;
 mod steady;
-mod stopping;
 mod telemetry;
 mod transient;
 
@@ -46,9 +45,9 @@ pub use circumstances::{ABSENT, Difference, differences};
 pub use clients::{ClientShare, Clients, Curve, ENOUGH, Knee, Shares, Starts};
 pub use compare::{Series, Summary, compare, compare_all, headline, headline_operations, summarise};
 pub use costs::{ARRAY, Cost, TargetParts, costs, labels_of};
+pub use decide::{Aims, Decided, Forecast, decide, out_of_reach};
 pub use disturbance::disturbance;
 pub use findings::{RULES, Rule, link_name};
-pub use forecast::{Forecast, forecasts, out_of_reach};
 pub use groups::{GROUP, GroupMean, Groups, groups};
 pub use history::{FigureKey, History, Moment, PastFigure, histories, moments};
 pub use hours::{
@@ -70,7 +69,6 @@ pub use score::{PiFigures, pi_score};
 pub use stalls::{Loss, exposure};
 pub use stats::{Estimator, mean_with_t_interval, means_of_makings};
 pub use steady::{SteadyState, steady_state};
-pub use stopping::{Aims, settled};
 pub use telemetry::{StepTelemetry, TelemetryFigure, telemetry};
 pub use transient::{TRANSIENT_CHANCE, Transient, Work, transient};
 

@@ -668,6 +668,8 @@ pub struct Note {
 impl Note {
     /// The topic of the note that a run goes on without a target.
     pub const TARGET_GIVEN_UP: &str = "target-given-up";
+    /// The topic of the note that another program ran and counted nothing.
+    pub const NO_FIGURES: &str = "no-figures";
 }
 
 /// The end of a run.

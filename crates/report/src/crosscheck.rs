@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use analyse::{Agreement, Analysis, CheckedPair, pi_scores};
-use model::{Metric, Operation, Run, TOOLS_TARGET};
+use model::{Metric, Note, Operation, Run, TOOLS_TARGET};
 use serde::Serialize;
 
 use crate::document::run::circumstances;
@@ -130,12 +130,15 @@ pub fn crosscheck_document(
         sections.push(Section::Table(table(run, &of, view.units)));
         sections.extend(reasons(&of));
     }
-    let failures =
-        run.notes.iter().filter(|note| note.topic == "program-failed" || note.topic == "tool-missing");
-    for note in failures {
+    for note in &run.notes {
+        let about = match note.topic.as_str() {
+            "program-failed" | "tool-missing" => "left out",
+            Note::NO_FIGURES => "no figures",
+            _ => continue,
+        };
         sections.push(Section::Remark {
             severity: note.severity,
-            about: "left out".to_owned(),
+            about: about.to_owned(),
             message: note.message.clone(),
             advice: None,
         });

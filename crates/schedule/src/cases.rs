@@ -173,7 +173,7 @@ fn rate(order: &Order, per_second: f64) -> Outcome {
         rates: vec![per_second, per_second * 1.01, per_second * 0.99, per_second],
         ..Measured::default()
     };
-    let took_ns = length_ns + order.timing.ramp_ns + SECOND / 100;
+    let took_ns = length_ns + order.timing.ramp_ns + SECOND / 100 - 1;
     Outcome { took_ns, measured: Some(measured), ..Outcome::default() }
 }
 
@@ -302,7 +302,10 @@ fn the_time_goes_to_what_can_be_decided_and_else_to_what_is_least_precise() {
     // That both are the same takes a minute of each, and there is one for all.
     let (a, b, note) = go(100.0, 100.0);
     assert!(note.contains(": no undecided step can be decided in the "), "{note}");
-    assert!(note.ends_with("have twice the share of the others; needed: a (93 s), b (hours)"), "{note}");
+    assert!(
+        note.ends_with("get twice the time of the others; to decide them: a (93 s), b (hours)"),
+        "{note}"
+    );
     let without_a: Vec<&u32> = b.iter().filter(|round| !a.contains(round)).collect();
     assert!(without_a.len() >= 3 && without_a.iter().all(|round| **round >= 6), "{a:?}, {b:?}");
     // What differs by much is soon decided.
@@ -451,6 +454,8 @@ fn repeats_become_short_where_every_place_allows_it() {
     let lengths: Vec<u64> = short.orders.iter().filter_map(|order| order.timing.time_ns).collect();
     assert_eq!(lengths[0], 2 * SECOND, "less than a tenth of the budget for both");
     assert!(lengths[2] < SECOND / 2 && short.orders[2].timing.is_chosen, "{lengths:?}");
+    let note = short.notes("repeat-length").concat();
+    assert!(note.ends_with("and 40 ms surround one on average"), "{note}");
     // Each round begins elsewhere in the data, and the two lanes, which share them, half of them apart.
     let starts: BTreeSet<u64> = short.orders.iter().map(|order| (order.start * 1e9) as u64).collect();
     assert_eq!(starts.len(), short.orders.len());

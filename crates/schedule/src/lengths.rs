@@ -771,7 +771,11 @@ mod tests {
         assert_eq!(passes(&length), [(None, 30 * MS); 2], "in a round without turns");
         length.check = None;
         length.rates.remove(&0);
-        assert_eq!(passes(&length), [(Some(3), 0); 2], "the rate of the slowest where its own is not known");
+        assert_eq!(
+            passes(&length),
+            [(Some(3), 0); 2],
+            "without a rate of its own, it has that of the slowest"
+        );
         length.rates.clear();
         assert_eq!(passes(&length), [(None, 30 * MS); 2], "no rate is known");
     }

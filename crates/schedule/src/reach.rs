@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use analyse::out_of_reach;
 use model::units::ShortDuration;
 
-/// Rounds before the first forecast.
-pub(crate) const FIRST_FORECAST: u32 = 6;
 /// Steps that are left out take part in every so many rounds: a forecast may be wrong.
 const EVERY: u32 = 2;
 
@@ -60,7 +58,7 @@ impl Reach {
         let message = if within.is_empty() {
             format!(
                 "no undecided step can be decided in the {left} that are left; those whose ratio is not yet known to {margin} % \
-                 have twice the share of the others; needed: {beyond}"
+                 get twice the time of the others; to decide them: {beyond}"
             )
         } else {
             let (some, all) = (within.len(), needs.len());
@@ -88,6 +86,19 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_forecast_is_told_once_when_there_is_one() {
+        let mut reach = Reach::default();
+        let need = Need { step: 0, ns: Some(3_000_000_000), is_precise: false };
+        assert_eq!(reach.reconsider(&[], 9, &["a"], 3.0), None);
+        let told = reach.reconsider(&[need], 60_000_000_000, &["a"], 3.0).unwrap();
+        assert_eq!(
+            told,
+            "verdicts at a margin of 3 %: 1 of 1 undecided steps need about 3 s of the 60 s that are left"
+        );
+        assert_eq!(reach.reconsider(&[need], 50_000_000_000, &["a"], 3.0), None);
+    }
 
     #[test]
     fn a_forecast_is_told_in_whole_seconds_minutes_or_hours() {

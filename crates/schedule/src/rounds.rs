@@ -4,20 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use analyse::{
-    Aims, Forecast, Series, forecasts, rungs_in_turn, settled, settled_requirements, steady_state, unexposed,
+    Aims, Decided, Forecast, Series, decide, rungs_in_turn, settled_requirements, steady_state, unexposed,
 };
 use model::units::ShortDuration;
 use model::{Reference, Requirement, Rounds, Severity};
 use rand::seq::SliceRandom;
 
 use crate::Said;
-use crate::reach::{FIRST_FORECAST, Need};
+use crate::reach::Need;
 use crate::scheduler::{Round, Scheduler, Sequence};
 
 /// Fewest rounds with rounds `auto`: fewer than two give no confidence interval.
 const FEWEST_ROUNDS: u32 = 2;
 /// Most rounds with rounds `auto`, however large the budget.
 const MOST_ROUNDS: u32 = 1000;
+/// Rounds before the first forecast: the last of them is the first with repeats of the length that the run has chosen.
+const FIRST_FORECAST: u32 = 6;
 /// Assumed overhead of a repeat before its first measurement, for opening files and settling, in nanoseconds.
 const AROUND_NS: u64 = 100_000_000;
 
@@ -41,8 +43,11 @@ fn in_whole_groups(
 impl Scheduler {
     /// Begins a round; `None` if there is none.
     pub(crate) fn begin_round(&mut self, number: u32) -> Option<Round> {
+        self.decided = self.decide();
         let all = self.pairs(number);
-        self.reconsider_reach(number, &all);
+        if number >= FIRST_FORECAST {
+            self.reconsider_reach(&all);
+        }
         if number == 0 {
             self.begin_lengths(&all);
             self.tell_least(&all);
@@ -92,7 +97,6 @@ impl Scheduler {
     /// The repeats of a round, as indices of step and lane: every step on every lane where it can run and, with
     /// rounds `auto`, is not settled yet.
     fn pairs(&self, round: u32) -> Vec<(usize, usize)> {
-        let settled = self.settled();
         let samples = match self.plan.ladders.is_empty() {
             true => Vec::new(),
             false => self.evidence.samples(&self.plan),
@@ -109,7 +113,7 @@ impl Scheduler {
                     let pair = (step.id.clone(), lane.target.clone());
                     match self.plan.ladder_of(&step.id) {
                         Some(_) => in_turn.contains(&pair),
-                        None => !settled.contains(&pair),
+                        None => !self.decided.settled.contains(&pair),
                     }
                 }
             });
@@ -164,34 +168,37 @@ impl Scheduler {
         }
     }
 
-    fn settled(&self) -> BTreeSet<(String, String)> {
-        let Some(aims) = self.aims() else { return BTreeSet::new() };
-        let settled = match self.plan.requirements.is_empty() {
-            true => settled(&self.evidence.series(), &self.baseline, aims),
-            false => self.settled_where_required(aims),
+    fn decide(&self) -> Decided {
+        let Some(aims) = self.aims() else { return Decided::default() };
+        let decided = match self.plan.requirements.is_empty() {
+            true => decide(&self.evidence.series(), &self.baseline, aims),
+            false => self.decide_where_required(aims),
         };
-        let Sequence::SideBySide(groups) = &self.sequence else { return settled };
+        let Sequence::SideBySide(groups) = &self.sequence else { return decided };
         let going_on = |step: &&usize| !self.given_up_steps.contains(*step);
         let id = |step: &usize| self.plan.steps[*step].id.as_str();
         let groups: Vec<Vec<&str>> =
             groups.iter().map(|group| group.iter().filter(going_on).map(id).collect()).collect();
-        in_whole_groups(&groups, settled, &self.evidence.without_figures(FEWEST_ROUNDS))
+        let settled =
+            in_whole_groups(&groups, decided.settled, &self.evidence.without_figures(FEWEST_ROUNDS));
+        Decided { settled, ..decided }
     }
 
     /// Where something is required of a step, its requirements decide how long it goes on, and no comparison. What is relative to an
     /// earlier run needs a precise figure, and is not looked at before the end: whether that changes it is not known from one run.
-    fn settled_where_required(&self, aims: Aims) -> BTreeSet<(String, String)> {
+    fn decide_where_required(&self, aims: Aims) -> Decided {
         let samples = self.evidence.samples(&self.plan);
         let required = settled_requirements(&self.plan, &samples);
         let mut series = self.evidence.series();
         series.retain(|series| !self.is_required(&series.step) || self.is_measured_by_a_run(&series.step));
-        let precise = settled(&series, &self.baseline, aims);
+        let Decided { settled: precise, mut forecasts } = decide(&series, &self.baseline, aims);
+        forecasts.retain(|forecast| !self.is_required(&forecast.step));
         let needs_both = |step: &str| self.is_required(step) && self.is_measured_by_a_run(step);
         let is_settled = |pair: &&(String, String)| {
             !needs_both(&pair.0) || (required.contains(*pair) && precise.contains(*pair))
         };
         let settled: BTreeSet<_> = (&precise | &required).iter().filter(is_settled).cloned().collect();
-        &settled - &unexposed(&self.plan, &samples)
+        Decided { settled: &settled - &unexposed(&self.plan, &samples), forecasts }
     }
 
     /// True if something is required of a step that can be decided in this run.
@@ -207,24 +214,20 @@ impl Scheduler {
         self.plan.requirements.iter().filter(move |requirement| requirement.step == step)
     }
 
-    /// After `done` rounds: finds the steps of these repeats that the budget is not enough for. Not where a program runs several
-    /// steps at once: it runs all of them or none.
-    fn reconsider_reach(&mut self, done: u32, pairs: &[(usize, usize)]) {
+    /// Finds the steps of these repeats that the budget is not enough for. Not where a program runs several steps at once: it
+    /// runs all of them or none.
+    fn reconsider_reach(&mut self, pairs: &[(usize, usize)]) {
         let Rounds::Auto { budget_ns, .. } = self.plan.rounds else { return };
-        let Some(aims) = self.aims().filter(|_| done >= FIRST_FORECAST) else { return };
         let left_ns = budget_ns.saturating_sub(self.now_ns);
-        if left_ns == 0 || self.lanes.len() < 2 || matches!(self.sequence, Sequence::SideBySide(_)) {
+        if left_ns == 0 || matches!(self.sequence, Sequence::SideBySide(_)) {
             return;
         }
-        let mut series = self.evidence.series();
-        series.retain(|series| !self.is_required(&series.step));
-        let forecasts = forecasts(&series, &self.baseline, aims);
         let mut by_step: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         pairs.iter().for_each(|pair| by_step.entry(pair.0).or_default().push(*pair));
         let mut needs: Vec<Need> = Vec::new();
         for (step, own) in by_step {
             let id = &self.plan.steps[step].id;
-            let of_step: Vec<&Forecast> = forecasts.iter().filter(|f| f.step == *id).collect();
+            let of_step: Vec<&Forecast> = self.decided.forecasts.iter().filter(|f| f.step == *id).collect();
             if of_step.is_empty() {
                 continue;
             }

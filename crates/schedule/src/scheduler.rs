@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use analyse::{Sample, Series};
+use analyse::{Decided, Sample, Series};
 use model::units::ShortDuration;
 use model::{Event, FailureKind, Note, Plan, Rounds, RunOutcome, SetAside, SetAsideReason, Severity};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -49,6 +49,8 @@ pub struct Scheduler {
     /// Steps that are no longer repeated, because their program failed.
     pub(crate) given_up_steps: BTreeSet<usize>,
     pub(crate) evidence: Evidence,
+    /// What the evidence decides, after the last whole round.
+    pub(crate) decided: Decided,
     pub(crate) lengths: Lengths,
     pub(crate) turns: Turns,
     pub(crate) reach: Reach,
@@ -115,6 +117,7 @@ impl Scheduler {
             given_up: Vec::new(),
             given_up_steps: BTreeSet::new(),
             evidence,
+            decided: Decided::default(),
             lengths: Lengths::default(),
             turns: Turns::default(),
             reach: Reach::default(),

@@ -9,12 +9,12 @@ use engine::{Outcome, Task};
 use host::programs::{End, Ran};
 use host::testfiles::PrivateDirectory;
 use model::{
-    EngineChoice, Event, FailureKind, Figure, Imported, Interval, Metric, Operation, OperationStats, Phase,
-    Preparation, RepeatFailure, RepeatOutcome, Step, TargetKind,
+    EngineChoice, Event, FailureKind, Figure, Imported, Interval, Metric, Note, Operation, OperationStats,
+    Phase, Preparation, RepeatFailure, RepeatOutcome, Severity, Step, TargetKind,
 };
 use plan::checks::{Check, Pair, Part, Values, WorksOn};
 use plan::fio::JobTarget;
-use record::import::Report;
+use record::import::{Problem, ProblemKind, Report};
 
 use super::data_sets::DataSet;
 use super::{Local, TargetState};
@@ -158,14 +158,19 @@ fn by_tool(local: &mut Local<'_>, work: &ForeignWork<'_>, tools: &Tools) -> Resu
         let timeout =
             TOOL_TIMEOUT + Duration::from_secs(values.size / SLOWEST + values.runtime + check.extra_seconds);
         let (ran, command) = call(local, work, program, &args, timeout)?;
-        let mut reports = read(step, check.tool().program, &ran, &command)?;
+        let tool = check.tool().program;
+        let mut reports = read(local, work, tool, &ran, &command)?;
+        let counted_nothing = reports.is_empty();
         for part in check.wanted(&tools.values) {
             let is_it = |report: &Report| {
                 let words = report.title.split_once(": ").map_or("", |(_, words)| words);
                 words.starts_with(part.report)
             };
-            let Some(at) = reports.iter().position(is_it) else { continue };
-            let report = reports.swap_remove(at);
+            let report = match reports.iter().position(is_it) {
+                Some(at) => reports.swap_remove(at),
+                None if counted_nothing => Report::without_figures(tool),
+                None => continue,
+            };
             local.pending_reports.0.insert(
                 part.id.to_owned(),
                 StepReport { report, command: command.clone(), elapsed: ran.elapsed },
@@ -181,7 +186,7 @@ fn by_tool(local: &mut Local<'_>, work: &ForeignWork<'_>, tools: &Tools) -> Resu
 
 /// Runs a step with fio.
 fn by_fio(
-    local: &Local<'_>,
+    local: &mut Local<'_>,
     work: &ForeignWork<'_>,
     task: &Task,
     program: &Path,
@@ -229,7 +234,7 @@ fn by_fio(
     let timeout = TOOL_TIMEOUT + Duration::from_secs(seconds);
     let (ran, _) = call(local, work, program, &args, timeout)?;
     let command = format!("fio, job: {}", written.text.trim().replace('\n', " "));
-    let mut reports = read(step, "fio", &ran, "fio")?;
+    let mut reports = read(local, work, "fio", &ran, "fio")?;
     match reports.len() {
         1 => Ok(StepReport { report: reports.remove(0), command, elapsed: ran.elapsed }),
         n => Err(failed(step, format!("fio reported {n} job groups instead of one"))),
@@ -289,17 +294,33 @@ fn reason(ran: &Ran) -> String {
     last(&ran.stderr).or_else(|| last(&ran.stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
-/// The reports in a program's output, of that program alone.
-fn read(step: &Step, tool: &str, ran: &Ran, command: &str) -> Result<Vec<Report>, Refused> {
+/// The reports in a program's output, of that program alone. None, which is noted, if it counted nothing, as it may again
+/// count something in the next round.
+fn read(
+    local: &mut Local<'_>,
+    work: &ForeignWork<'_>,
+    tool: &str,
+    ran: &Ran,
+    command: &str,
+) -> Result<Vec<Report>, Refused> {
     let output = if ran.stdout.iter().all(u8::is_ascii_whitespace) { &ran.stderr } else { &ran.stdout };
     let text = [format!("$ {command}\n").as_bytes(), output].concat();
     let parsed = record::import::import(&text);
     let reports: Vec<Report> = parsed.reports.into_iter().filter(|report| report.tool == tool).collect();
-    if reports.is_empty() {
-        let why = parsed.problems.first().map_or("it has no results", |problem| &problem.message);
-        return Err(failed(step, format!("cannot read the output of {tool}: {why}")));
+    if !reports.is_empty() {
+        return Ok(reports);
     }
-    Ok(reports)
+    match parsed.problems.first() {
+        Some(Problem { kind: ProblemKind::NoFigures, message, .. }) => {
+            let message = format!("a repeat of `{}` has no figures: {message}", work.step.id);
+            local.note(Severity::Warning, Note::NO_FIGURES, Some(work.state.target.name.clone()), message);
+            Ok(reports)
+        }
+        problem => {
+            let why = problem.map_or("it has no results", |problem| &problem.message);
+            Err(failed(work.step, format!("cannot read the output of {tool}: {why}")))
+        }
+    }
 }
 
 /// Records a program's report on a step.

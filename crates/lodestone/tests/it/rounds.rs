@@ -1,7 +1,7 @@
 //! When rounds end, and how repeats are summarised in one figure.
 
 use crate::common::{Bench, skipped, stderr, stdout};
-use analyse::{Aims, Estimator, Series, measurements, settled};
+use analyse::{Aims, Estimator, Series, decide, measurements};
 use model::{Operation, Repeat, Rounds, Run};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn is_settled(run: &Run, series: &[Series], rounds: u32) -> bool {
         series.values.retain(|(round, _)| *round < rounds);
         series.exposures.retain(|exposure| exposure.round < rounds);
     }
-    settled(&so_far, &run.started.baseline, aims).len() == run.started.targets.len()
+    decide(&so_far, &run.started.baseline, aims).settled.len() == run.started.targets.len()
 }
 
 /// Durable writes to a disk and to memory: the run ends with the first round that decides the comparison, and the
@@ -151,7 +151,7 @@ fn sequential_repeats_in_turns_are_whole_passes() {
     }
     let passing: Vec<&&Repeat> = all.iter().filter(|repeat| repeat.started.passes.is_some()).collect();
     if passing.is_empty() {
-        return skipped("needs storage that reads 16 MiB within two long repeats");
+        return skipped("needs storage that reads 16 MiB in the time of two long repeats");
     }
     assert!(passing.iter().all(|repeat| repeat.started.turns > 0));
     for repeat in passing {

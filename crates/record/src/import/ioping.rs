@@ -11,6 +11,9 @@ use super::text::{Line, Num, Text, after, binary, count, decimal, number};
 const TOOL: &str = "ioping";
 /// Default bytes of one request.
 const USUAL_BLOCK: u32 = 4096;
+/// Not every request counts.
+const NOTHING_COUNTED: &str =
+    "ioping counted none of its requests (not the first, and none too slow or too fast for its options)";
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|l| {
@@ -135,8 +138,7 @@ fn summary(lines: &[Line], requests: &[Request], parsed: &mut Parsed) {
     let parts: Vec<&str> = text.split(", ").collect();
     let n = amount(text).unwrap_or(Num::exact(0.0));
     if n.value < 1.0 {
-        let message = "no request of ioping was valid: all were excluded as too slow or too fast";
-        parsed.problem(done.number, ProblemKind::NoFigures, message);
+        parsed.problem(done.number, ProblemKind::NoFigures, NOTHING_COUNTED);
         return;
     }
     let operation =
@@ -337,7 +339,7 @@ fn json_report(
         |of: &Map<String, Value>, name: &str| of.get(name).and_then(Value::as_f64).filter(|v| v.is_finite());
     let n = get(stat, "count").unwrap_or(0.0);
     if n < 1.0 {
-        parsed.problem(line, ProblemKind::NoFigures, "no request of ioping was valid");
+        parsed.problem(line, ProblemKind::NoFigures, NOTHING_COUNTED);
         return;
     }
     let has = |operation| requests.iter().any(|(o, _)| *o == operation);

@@ -1,4 +1,4 @@
-//! Decides which steps need another round on which targets.
+//! Decides which steps need another round on which targets, and forecasts how many.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use model::{Comparison, Estimate, Verdict};
 
 use crate::compare::{Series, compare_meanwhile};
 use crate::ratio::ALPHA;
-use crate::sequential::is_analysed;
+use crate::sequential::{FIRST_INTERIM, is_analysed};
 use crate::stalls::needed_seconds;
 use crate::stats::Estimator;
 
@@ -23,15 +23,52 @@ pub struct Aims {
     pub margin: f64,
 }
 
-/// The pairs of step and target that need no further round. With several targets: those whose comparisons with the
-/// baseline are all decided or precise enough, and the baseline where all other targets are. With one target: those
-/// whose figures are precise enough. `series` has all headline series so far, after whole rounds.
-pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(String, String)> {
+/// What is still to be done for one step on one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// Step's id.
+    pub step: String,
+    /// The target that is compared with the baseline.
+    pub target: String,
+    /// Further rounds that decide all its comparisons in nine of ten cases, if the ratios are as observed so far and the
+    /// spread stays; `None` for more than are worth forecasting.
+    pub rounds: Option<u32>,
+    /// The intervals of all its ratios reach no further than the margin.
+    pub is_precise: bool,
+}
+
+/// What a run has found so far, as far as further rounds depend on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// The pairs of step and target that need no further round. With several targets: those whose comparisons with the
+    /// baseline are all decided or precise enough, and the baseline where all other targets are. With one target: those whose
+    /// figures are precise enough.
+    pub settled: BTreeSet<(String, String)>,
+    /// Of all comparisons with the baseline that are undecided. Empty for one target.
+    pub forecasts: Vec<Forecast>,
+}
+
+/// What `series`, which has all headline series so far, decides after whole rounds. Nothing before the first interim analysis.
+pub fn decide(series: &[Series], baseline: &str, aims: Aims) -> Decided {
     let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
-    if !headlines.iter().any(|s| is_analysed(s.values.len())) {
-        return BTreeSet::new();
+    let rounds = || headlines.iter().map(|s| s.values.len());
+    if rounds().all(|rounds| rounds < FIRST_INTERIM) {
+        return Decided::default();
     }
     let comparisons = compare_meanwhile(&headlines, baseline, aims.margin);
+    let settled = match rounds().any(is_analysed) {
+        true => settled(&headlines, &comparisons, baseline, aims),
+        false => BTreeSet::new(),
+    };
+    Decided { settled, forecasts: forecasts(comparisons, aims) }
+}
+
+fn settled(
+    headlines: &[Series],
+    comparisons: &[Comparison],
+    baseline: &str,
+    aims: Aims,
+) -> BTreeSet<(String, String)> {
     let pairs: BTreeSet<(&str, &str)> =
         headlines.iter().map(|s| (s.step.as_str(), s.target.as_str())).collect();
     let mut settled = BTreeSet::new();
@@ -39,9 +76,9 @@ pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(Strin
         let own = comparisons.iter().filter(|c| c.step == *step && c.target == *target);
         let own: Vec<&Comparison> = own.collect();
         let done = if own.is_empty() {
-            is_precise(&headlines, step, target, aims)
+            is_precise(headlines, step, target, aims)
         } else {
-            own.iter().all(|c| is_settled(c, &headlines, aims))
+            own.iter().all(|c| is_settled(c, headlines, aims))
         };
         if done {
             settled.insert(((*step).to_owned(), (*target).to_owned()));
@@ -50,7 +87,7 @@ pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(Strin
     for (step, target) in pairs.iter().filter(|(_, target)| *target == baseline) {
         let mut others = pairs.iter().filter(|(s, t)| s == step && *t != baseline).peekable();
         let done = match others.peek() {
-            None => is_precise(&headlines, step, target, aims),
+            None => is_precise(headlines, step, target, aims),
             Some(_) => others.all(|(s, t)| settled.contains(&((*s).to_owned(), (*t).to_owned()))),
         };
         if done {
@@ -58,6 +95,30 @@ pub fn settled(series: &[Series], baseline: &str, aims: Aims) -> BTreeSet<(Strin
         }
     }
     settled
+}
+
+fn forecasts(comparisons: Vec<Comparison>, aims: Aims) -> Vec<Forecast> {
+    let mut found: Vec<Forecast> = Vec::new();
+    for comparison in comparisons {
+        if comparison.verdict != Verdict::Undecided {
+            continue;
+        }
+        let rounds = comparison.more_rounds;
+        let is_precise =
+            comparison.ratio.relative_half_width().is_some_and(|half_width| half_width <= aims.margin);
+        let same = |f: &&mut Forecast| f.step == comparison.step && f.target == comparison.target;
+        match found.iter_mut().find(same) {
+            Some(forecast) => {
+                forecast.rounds = forecast.rounds.zip(rounds).map(|(a, b)| a.max(b));
+                forecast.is_precise &= is_precise;
+            }
+            None => {
+                let Comparison { step, target, .. } = comparison;
+                found.push(Forecast { step, target, rounds, is_precise });
+            }
+        }
+    }
+    found
 }
 
 fn is_settled(comparison: &Comparison, headlines: &[Series], aims: Aims) -> bool {
@@ -107,6 +168,22 @@ fn is_narrow(estimate: &Estimate, aims: Aims) -> bool {
     estimate.relative_half_width().is_some_and(|share| share <= aims.precision)
 }
 
+/// Which steps the time is enough for, cheapest first: `needs` has for each step the nanoseconds that it needs, `None` for
+/// more than can be told. The others are out of reach.
+pub fn out_of_reach<T: Copy>(needs: &[(T, Option<u64>)], left_ns: u64) -> Vec<T> {
+    let mut sorted: Vec<&(T, Option<u64>)> = needs.iter().collect();
+    sorted.sort_by_key(|(_, need)| need.unwrap_or(u64::MAX));
+    let mut left = left_ns;
+    let mut beyond = Vec::new();
+    for (step, need) in sorted {
+        match need.filter(|need| *need <= left) {
+            Some(need) => left -= need,
+            None => beyond.push(*step),
+        }
+    }
+    beyond
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +223,7 @@ mod tests {
             series("a", "noisy", &around(100.0, 0.3, 8)),
             series("b", "noisy", &[90.0, 120.0, 110.0, 70.0, 140.0, 100.0, 95.0, 118.0]),
         ];
-        assert_eq!(names(&settled(&all, "a", AIMS)), ["clear/a", "clear/b"]);
+        assert_eq!(names(&decide(&all, "a", AIMS).settled), ["clear/a", "clear/b"]);
     }
 
     #[test]
@@ -156,14 +233,14 @@ mod tests {
             series("b", "s", &around(300.0, 0.01, 8)),
             series("c", "s", &[90.0, 140.0, 60.0, 70.0, 140.0, 100.0, 95.0, 118.0]),
         ];
-        assert_eq!(names(&settled(&all, "a", AIMS)), ["s/b"]);
+        assert_eq!(names(&decide(&all, "a", AIMS).settled), ["s/b"]);
     }
 
     #[test]
     fn nothing_is_settled_before_the_first_interim_analysis() {
         let all =
             [series("a", "s", &[100.0, 101.0, 99.0, 100.0]), series("b", "s", &[900.0, 905.0, 899.0, 901.0])];
-        assert!(settled(&all, "a", AIMS).is_empty());
+        assert_eq!(decide(&all, "a", AIMS), Decided::default());
     }
 
     #[test]
@@ -181,16 +258,44 @@ mod tests {
             series.exposures = series.values.iter().map(exposure).collect();
             series
         };
-        assert!(settled(&[of("a", 0.1), of("b", 0.1)], "a", AIMS).is_empty(), "2 s of each");
-        assert_eq!(settled(&[of("a", 3.0), of("b", 3.0)], "a", AIMS).len(), 2, "60 s of each");
+        assert!(decide(&[of("a", 0.1), of("b", 0.1)], "a", AIMS).settled.is_empty(), "2 s of each");
+        assert_eq!(decide(&[of("a", 3.0), of("b", 3.0)], "a", AIMS).settled.len(), 2, "60 s of each");
     }
 
     #[test]
     fn a_single_target_is_settled_when_precise() {
-        let of =
-            |share: f64, n: usize| settled(&[series("a", "s", &around(100.0, share, n))], "a", AIMS).len();
+        let of = |share: f64, n: usize| {
+            decide(&[series("a", "s", &around(100.0, share, n))], "a", AIMS).settled.len()
+        };
         assert_eq!(of(0.02, 12), 1);
         assert_eq!(of(0.3, 12), 0, "too wide");
         assert_eq!(of(0.02, 9), 0, "too few to know");
+    }
+
+    #[test]
+    fn only_what_is_undecided_has_a_forecast() {
+        let aims = Aims { precision: 0.02, margin: 0.03 };
+        let all = [
+            series("a", "clear", &[100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 101.0]),
+            series("b", "clear", &[200.0, 201.0, 199.0, 200.5, 199.5, 200.0, 201.0]),
+            series("a", "close", &[100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 101.0]),
+            series("b", "close", &[112.0, 101.0, 117.0, 100.5, 119.5, 114.0, 101.0]),
+        ];
+        let found = decide(&all, "a", aims).forecasts;
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].step.as_str(), found[0].target.as_str()), ("close", "b"));
+        assert!(found[0].rounds.is_some_and(|rounds| rounds > 0));
+        assert!(!found[0].is_precise, "7 % apart, with a standard deviation of as much");
+        let precise = decide(&all, "a", Aims { margin: 0.2, ..aims }).forecasts;
+        assert!(precise[0].is_precise, "but known to 20 %");
+        assert_eq!(decide(&all[..1], "a", aims).forecasts, []);
+    }
+
+    #[test]
+    fn the_cheapest_steps_get_the_time() {
+        let needs = [("long", Some(70)), ("short", Some(20)), ("never", None), ("middle", Some(40))];
+        assert_eq!(out_of_reach(&needs, 100), ["long", "never"]);
+        assert_eq!(out_of_reach(&needs, 130), ["never"]);
+        assert_eq!(out_of_reach(&needs, 10), ["short", "middle", "long", "never"]);
     }
 }
