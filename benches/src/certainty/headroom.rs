@@ -1,13 +1,10 @@
 //! The highest load: how often a search claims what is not true, and how near to the edge it comes.
 
-use std::convert::Infallible;
-
 use analyse::{Headroom, judge};
 use model::{Bound, Ladder, Metric, Operation, Plan, PortableMath, Requirement, Rung, Step};
-use schedule::{Executor, Lane, Measured, Order, Outcome, Said, Scheduler, WatchedFigure, drive};
 
 use super::noise::{Noise, World};
-use super::required::{Latencies, REPEAT_NS, truth_of_p99};
+use super::required::{Latencies, REPEAT_NS, p99, run_to_the_end, truth_of_p99};
 use super::simulated::plan;
 use super::trials::{share, trials};
 use crate::table::markdown;
@@ -17,45 +14,6 @@ const LOADS: usize = 16;
 const SLOWER: f64 = 1.15;
 /// The loads that are carried; the limit lies at random places between the last of them and the next.
 const CARRIED: usize = 8;
-
-/// Storage that is slower under each further load.
-struct Loaded {
-    latencies: Latencies,
-    now_ns: u64,
-    repeats: u32,
-}
-
-impl Executor for Loaded {
-    type Error = Infallible;
-
-    fn now_ns(&self) -> u64 {
-        self.now_ns
-    }
-
-    fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
-        Ok(orders.iter().map(|order| self.repeat(order)).collect())
-    }
-
-    fn hear(&mut self, _: Said) {}
-}
-
-impl Loaded {
-    fn repeat(&mut self, order: &Order) -> Outcome {
-        let latencies = self.latencies.repeat(SLOWER.portable_powf(order.step as f64));
-        self.now_ns += REPEAT_NS;
-        self.repeats += 1;
-        let figure = WatchedFigure {
-            operation: Operation::Read,
-            metric: Metric::LatP99,
-            value: latencies.percentile_ns(99.0).unwrap_or(0) as f64,
-            exposure: None,
-            latencies: Some(latencies),
-            is_headline: true,
-        };
-        let measured = Measured { is_complete: true, figures: vec![figure], ..Measured::default() };
-        Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() }
-    }
-}
 
 fn ladder(limit: f64) -> Plan {
     let plain = plan(REPEAT_NS, None, u64::MAX / 2);
@@ -84,18 +42,14 @@ fn ladder(limit: f64) -> Plan {
 fn search(world: World, truth: f64, seed: u64) -> (Headroom, u32) {
     let between = ((seed % 10) as f64 + 0.5) / 10.0;
     let plan = ladder(truth * SLOWER.portable_powf((CARRIED - 1) as f64 + between));
-    let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
-    scheduler.at(vec![Lane {
-        target: "0".into(),
-        runs: vec![true; LOADS],
-        shares: None,
-        may_shorten: true,
-        takes_turns: Vec::new(),
-    }]);
-    let mut run = Loaded { latencies: Latencies::new(world, seed), now_ns: 0, repeats: 0 };
-    let Ok(()) = drive(&mut scheduler, &mut run);
+    let (mut latencies, mut repeats) = (Latencies::new(world, seed), 0);
+    let scheduler = run_to_the_end(&plan, seed, |order, _| {
+        repeats += 1;
+        // Slower under each further load.
+        p99(latencies.repeat(SLOWER.portable_powf(order.step as f64)))
+    });
     let judgements = judge(&plan, &scheduler.samples(), false);
-    (Headroom::of(&plan.ladders[0], "0", &judgements), run.repeats)
+    (Headroom::of(&plan.ladders[0], "0", &judgements), repeats)
 }
 
 fn percent(share: f64) -> String {

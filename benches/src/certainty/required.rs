@@ -67,14 +67,13 @@ enum Figure {
     Earlier,
 }
 
-/// A run of one step until its requirement is decided.
-struct Run {
-    figure: Figure,
-    latencies: Latencies,
+/// Repeats on one target, whose figures depend on the order and on the time in nanoseconds.
+struct Repeats<F> {
+    figure: F,
     now_ns: u64,
 }
 
-impl Executor for Run {
+impl<F: FnMut(&Order, u64) -> WatchedFigure> Executor for Repeats<F> {
     type Error = Infallible;
 
     fn now_ns(&self) -> u64 {
@@ -82,33 +81,45 @@ impl Executor for Run {
     }
 
     fn measure(&mut self, orders: &[Order]) -> Result<Vec<Outcome>, Infallible> {
-        Ok(orders.iter().map(|order| self.repeat(order)).collect())
+        let repeat = |order: &Order| {
+            let figures = vec![(self.figure)(order, self.now_ns)];
+            self.now_ns += REPEAT_NS;
+            let measured = Measured { is_complete: true, figures, ..Measured::default() };
+            Outcome { measured: Some(measured), ..Outcome::default() }
+        };
+        Ok(orders.iter().map(repeat).collect())
     }
 
     fn hear(&mut self, _: Said) {}
 }
 
-impl Run {
-    fn repeat(&mut self, order: &Order) -> Outcome {
-        let seconds = REPEAT_NS as f64 / 1e9;
-        let (metric, value, exposure, latencies) = match self.figure {
-            Figure::P99 => {
-                let latencies = self.latencies.repeat(1.0);
-                let value = latencies.percentile_ns(99.0).unwrap_or(0) as f64;
-                (Metric::LatP99, value, None, Some(latencies))
-            }
-            Figure::Rate | Figure::Earlier => {
-                let value = self.latencies.storage.measure(0);
-                let (at, work) = (self.now_ns as f64 / 1e9, value * seconds);
-                let exposure = Exposure { round: order.round, at, seconds, work, lost: 0.0, stalls: 0 };
-                (Metric::Iops, value, Some(exposure), None)
-            }
-        };
-        self.now_ns += REPEAT_NS;
-        let operation = Operation::Read;
-        let figure = WatchedFigure { operation, metric, value, exposure, latencies, is_headline: true };
-        let measured = Measured { is_complete: true, figures: vec![figure], ..Measured::default() };
-        Outcome { took_ns: REPEAT_NS, measured: Some(measured), ..Outcome::default() }
+/// A run of a plan on one target, to its end; `figure` is what a repeat shows.
+pub(super) fn run_to_the_end(
+    plan: &Plan,
+    seed: u64,
+    figure: impl FnMut(&Order, u64) -> WatchedFigure,
+) -> Scheduler {
+    let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
+    scheduler.at(vec![Lane {
+        target: "0".into(),
+        runs: vec![true; plan.steps.len()],
+        shares: None,
+        may_shorten: true,
+        takes_turns: Vec::new(),
+    }]);
+    let Ok(()) = drive(&mut scheduler, &mut Repeats { figure, now_ns: 0 });
+    scheduler
+}
+
+/// The p99 of these latencies, as a figure.
+pub(super) fn p99(latencies: Histogram) -> WatchedFigure {
+    WatchedFigure {
+        operation: Operation::Read,
+        metric: Metric::LatP99,
+        value: latencies.percentile_ns(99.0).unwrap_or(0) as f64,
+        exposure: None,
+        latencies: Some(latencies),
+        is_headline: true,
     }
 }
 
@@ -165,19 +176,20 @@ fn as_fast_as_earlier(world: World, slower: f64, seed: u64) -> Plan {
     plan
 }
 
-/// A run of one step, to its end.
+/// A run of one step until its requirement is decided.
 fn measured(world: World, figure: Figure, plan: &Plan, seed: u64) -> Scheduler {
-    let mut scheduler = Scheduler::new(plan.clone(), "0".into(), !seed);
-    scheduler.at(vec![Lane {
-        target: "0".into(),
-        runs: vec![true],
-        shares: None,
-        may_shorten: true,
-        takes_turns: Vec::new(),
-    }]);
-    let mut run = Run { figure, latencies: Latencies::new(world, seed), now_ns: 0 };
-    let Ok(()) = drive(&mut scheduler, &mut run);
-    scheduler
+    let mut latencies = Latencies::new(world, seed);
+    run_to_the_end(plan, seed, |order, now_ns| match figure {
+        Figure::P99 => p99(latencies.repeat(1.0)),
+        Figure::Rate | Figure::Earlier => {
+            let (value, at, seconds) =
+                (latencies.storage.measure(0), now_ns as f64 / 1e9, REPEAT_NS as f64 / 1e9);
+            let work = value * seconds;
+            let exposure = Exposure { round: order.round, at, seconds, work, lost: 0.0, stalls: 0 };
+            let (operation, metric, exposure) = (Operation::Read, Metric::Iops, Some(exposure));
+            WatchedFigure { operation, metric, value, exposure, latencies: None, is_headline: true }
+        }
+    })
 }
 
 /// A seed that no run has.

@@ -130,16 +130,24 @@ pub fn crosscheck_document(
         sections.push(Section::Table(table(run, &of, view.units)));
         sections.extend(reasons(&of));
     }
-    for note in &run.notes {
+    for (i, note) in run.notes.iter().enumerate() {
+        let is_same = |other: &&Note| other.topic == note.topic && other.message == note.message;
+        if run.notes[..i].iter().any(|other| is_same(&other)) {
+            continue;
+        }
         let about = match note.topic.as_str() {
             "program-failed" | "tool-missing" => "left out",
             Note::NO_FIGURES => "no figures",
             _ => continue,
         };
+        let times = match run.notes.iter().filter(is_same).count() {
+            1 => String::new(),
+            times => format!(" ({times} times)"),
+        };
         sections.push(Section::Remark {
             severity: note.severity,
             about: about.to_owned(),
-            message: note.message.clone(),
+            message: format!("{}{times}", note.message),
             advice: None,
         });
     }

@@ -7,13 +7,14 @@ use report::{RunView, TextStyle, Units, crosscheck_document, crosscheck_export, 
 
 fn fixture() -> Run {
     let mut run = crate::fixture();
-    run.notes.push(Note {
-        at_ns: 0,
-        severity: Severity::Warning,
-        topic: "tool-missing".into(),
-        target: None,
-        message: "hdparm: hdparm is not installed; install the Debian package hdparm".into(),
-    });
+    let mut note = |topic: &str, message: &str| {
+        let (topic, message) = (topic.to_owned(), message.to_owned());
+        run.notes.push(Note { at_ns: 0, severity: Severity::Warning, topic, target: None, message });
+    };
+    note("tool-missing", "hdparm: hdparm is not installed; install the Debian package hdparm");
+    for _ in 0..2 {
+        note(Note::NO_FIGURES, "a repeat of `ioping-write` has no figures: it counted none of its requests");
+    }
     run
 }
 
