@@ -6,7 +6,7 @@ use model::{Comparison, Estimate, Verdict};
 
 use crate::compare::{Series, compare_meanwhile};
 use crate::ratio::ALPHA;
-use crate::sequential::{FIRST_INTERIM, is_analysed};
+use crate::sequential::is_analysed;
 use crate::stalls::needed_seconds;
 use crate::stats::Estimator;
 
@@ -48,18 +48,15 @@ pub struct Decided {
     pub forecasts: Vec<Forecast>,
 }
 
-/// What `series`, which has all headline series so far, decides after whole rounds. Nothing before the first interim analysis.
+/// What `series`, which has all headline series so far, decides after whole rounds. Nothing where none of them has an interim
+/// analysis now.
 pub fn decide(series: &[Series], baseline: &str, aims: Aims) -> Decided {
     let headlines: Vec<Series> = series.iter().filter(|s| s.is_headline).cloned().collect();
-    let rounds = || headlines.iter().map(|s| s.values.len());
-    if rounds().all(|rounds| rounds < FIRST_INTERIM) {
+    if !headlines.iter().any(|s| is_analysed(s.values.len())) {
         return Decided::default();
     }
     let comparisons = compare_meanwhile(&headlines, baseline, aims.margin);
-    let settled = match rounds().any(is_analysed) {
-        true => settled(&headlines, &comparisons, baseline, aims),
-        false => BTreeSet::new(),
-    };
+    let settled = settled(&headlines, &comparisons, baseline, aims);
     Decided { settled, forecasts: forecasts(comparisons, aims) }
 }
 

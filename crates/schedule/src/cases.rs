@@ -303,7 +303,7 @@ fn the_time_goes_to_what_can_be_decided_and_else_to_what_is_least_precise() {
     let (a, b, note) = go(100.0, 100.0);
     assert!(note.contains(": no undecided step can be decided in the "), "{note}");
     assert!(
-        note.ends_with("get twice the time of the others; to decide them: a (93 s), b (hours)"),
+        note.ends_with("get twice the time of the others; needed to decide: a (93 s), b (hours)"),
         "{note}"
     );
     let without_a: Vec<&u32> = b.iter().filter(|round| !a.contains(round)).collect();

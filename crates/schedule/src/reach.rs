@@ -58,7 +58,7 @@ impl Reach {
         let message = if within.is_empty() {
             format!(
                 "no undecided step can be decided in the {left} that are left; those whose ratio is not yet known to {margin} % \
-                 get twice the time of the others; to decide them: {beyond}"
+                 get twice the time of the others; needed to decide: {beyond}"
             )
         } else {
             let (some, all) = (within.len(), needs.len());

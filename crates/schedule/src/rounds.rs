@@ -45,7 +45,7 @@ impl Scheduler {
     pub(crate) fn begin_round(&mut self, number: u32) -> Option<Round> {
         self.decided = self.decide();
         let all = self.pairs(number);
-        if number >= FIRST_FORECAST {
+        if number >= FIRST_FORECAST && !self.decided.forecasts.is_empty() {
             self.reconsider_reach(&all);
         }
         if number == 0 {
