@@ -303,7 +303,7 @@ fn the_time_goes_to_what_can_be_decided_and_else_to_what_is_least_precise() {
     let (a, b, note) = go(100.0, 100.0);
     assert!(note.contains(": no undecided step can be decided in the "), "{note}");
     assert!(
-        note.ends_with("get twice the time of the others; needed to decide: a (93 s), b (hours)"),
+        note.ends_with("get twice as much time as the others; time needed: a (93 s), b (hours)"),
         "{note}"
     );
     let without_a: Vec<&u32> = b.iter().filter(|round| !a.contains(round)).collect();
@@ -455,7 +455,7 @@ fn repeats_become_short_where_every_place_allows_it() {
     assert_eq!(lengths[0], 2 * SECOND, "less than a tenth of the budget for both");
     assert!(lengths[2] < SECOND / 2 && short.orders[2].timing.is_chosen, "{lengths:?}");
     let note = short.notes("repeat-length").concat();
-    assert!(note.ends_with("and 40 ms surround one on average"), "{note}");
+    assert!(note.ends_with("and a repeat has an overhead of 40 ms on average"), "{note}");
     // Each round begins elsewhere in the data, and the two lanes, which share them, half of them apart.
     let starts: BTreeSet<u64> = short.orders.iter().map(|order| (order.start * 1e9) as u64).collect();
     assert_eq!(starts.len(), short.orders.len());

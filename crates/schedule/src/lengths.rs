@@ -774,7 +774,7 @@ mod tests {
         assert_eq!(
             passes(&length),
             [(Some(3), 0); 2],
-            "without a rate of its own, it has that of the slowest"
+            "a lane without a rate of its own takes that of the slowest"
         );
         length.rates.clear();
         assert_eq!(passes(&length), [(None, 30 * MS); 2], "no rate is known");

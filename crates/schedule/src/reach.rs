@@ -58,7 +58,7 @@ impl Reach {
         let message = if within.is_empty() {
             format!(
                 "no undecided step can be decided in the {left} that are left; those whose ratio is not yet known to {margin} % \
-                 get twice the time of the others; needed to decide: {beyond}"
+                 get twice as much time as the others; time needed: {beyond}"
             )
         } else {
             let (some, all) = (within.len(), needs.len());
@@ -67,7 +67,9 @@ impl Reach {
                 true => beyond,
                 false => format!("; out of reach, with half of their share of the time: {beyond}"),
             };
-            format!("{some} of {all} undecided steps need about {time} of the {left} that are left{beyond}")
+            format!(
+                "about {time} of the {left} that are left will decide {some} of {all} undecided steps{beyond}"
+            )
         };
         Some(format!("verdicts at a margin of {margin} %: {message}"))
     }
@@ -95,7 +97,7 @@ mod tests {
         let told = reach.reconsider(&[need], 60_000_000_000, &["a"], 3.0).unwrap();
         assert_eq!(
             told,
-            "verdicts at a margin of 3 %: 1 of 1 undecided steps need about 3 s of the 60 s that are left"
+            "verdicts at a margin of 3 %: about 3 s of the 60 s that are left will decide 1 of 1 undecided steps"
         );
         assert_eq!(reach.reconsider(&[need], 50_000_000_000, &["a"], 3.0), None);
     }

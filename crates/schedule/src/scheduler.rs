@@ -375,7 +375,7 @@ impl Scheduler {
                 let around_ns = choice.around_ns.next_multiple_of(1_000_000);
                 let message = format!(
                     "repeats of {id} take {} after the ramp from now on: {:.0} % of the noise of shorter ones is within a \
-                     repeat, and {} surround one on average",
+                     repeat, and a repeat has an overhead of {} on average",
                     ShortDuration(choice.length_ns),
                     choice.within * 100.0,
                     ShortDuration(around_ns)

@@ -12,8 +12,7 @@ const TOOL: &str = "ioping";
 /// Default bytes of one request.
 const USUAL_BLOCK: u32 = 4096;
 /// Not every request counts.
-const NOTHING_COUNTED: &str =
-    "ioping counted none of its requests (not the first, and none too slow or too fast for its options)";
+const NOTHING_COUNTED: &str = "ioping counted none of its requests (it ignores the first, and those too slow or too fast for its options)";
 
 pub(super) fn recognises(text: &Text<'_>) -> bool {
     text.lines.iter().any(|l| {
